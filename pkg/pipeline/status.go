@@ -1,0 +1,112 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// lagEvery spaces the measuring of lag; lagTimeout bounds one.
+const (
+	lagEvery   = 5 * time.Second
+	lagTimeout = 3 * time.Second
+)
+
+// A PartitionStatus is what a worker shows of one partition.
+type PartitionStatus struct {
+	Partition int32
+	Stage     string
+	Reason    string // why it stands still; empty when well
+
+	NextOffset    int64
+	Published     int64
+	LastTimestamp time.Time // of the last settled record
+}
+
+// setTrouble notes what keeps the whole lane from working; empty when well.
+func (w *Worker) setTrouble(trouble string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trouble = trouble
+}
+
+// Ready tells whether the lane works, and if not, why.
+func (w *Worker) Ready() (ok bool, why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.trouble != "" {
+		return false, w.o.Lane.Name + ": " + w.trouble
+	}
+	var waiting []string
+	for _, p := range w.shown {
+		if p.Stage != string(stageHalted) && p.Reason != "" {
+			waiting = append(waiting, fmt.Sprintf("%s[%d]: %s", w.o.Topic(), p.Partition, p.Reason))
+		}
+	}
+	return len(waiting) == 0, strings.Join(waiting, "; ")
+}
+
+// Status returns what the worker holds, as of its last round.
+func (w *Worker) Status() []PartitionStatus {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.shown)
+}
+
+// observe shows where the partitions stand; the loop alone touches them, so
+// that what others read is a copy.
+func (w *Worker) observe() {
+	counts := map[stage]int{stageAssigned: 0, stageOwned: 0, stageHalted: 0}
+	held := w.held()
+	shown := make([]PartitionStatus, len(held))
+	for i, p := range held {
+		counts[p.stage]++
+		shown[i] = PartitionStatus{
+			Partition: p.id, Stage: string(p.stage), Reason: p.reason,
+			NextOffset: p.next, Published: p.published, LastTimestamp: p.lastTimestamp,
+		}
+	}
+	for s, n := range counts {
+		w.o.Metrics.Partitions(w.o.Lane.Name, string(s), n)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shown = shown
+}
+
+// watchLag measures lag until ctx ends, and finds out by it whether the broker
+// answers. It runs beside the loop, so that a
+// broker that answers slowly holds nothing up.
+func (w *Worker) watchLag(ctx context.Context) {
+	for sleep(ctx, lagEvery) {
+		switch err := w.measureLag(ctx); {
+		case err == nil:
+			w.setTrouble("")
+		case ctx.Err() == nil:
+			w.setTrouble("kafka: " + err.Error())
+		}
+	}
+}
+
+func (w *Worker) measureLag(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, lagTimeout)
+	defer cancel()
+	ends, err := w.admin.ListCommittedOffsets(ctx, w.o.Topic())
+	if err != nil {
+		return err
+	}
+	for _, p := range w.Status() {
+		end, ok := ends.Lookup(w.o.Topic(), p.Partition)
+		if !ok || end.Err != nil || p.Stage == string(stageAssigned) {
+			continue
+		}
+		records, age := max(0, end.Offset-p.NextOffset), time.Duration(0)
+		if records > 0 && !p.LastTimestamp.IsZero() {
+			age = time.Since(p.LastTimestamp)
+		}
+		w.o.Metrics.Lag(w.o.Lane.Name, p.Partition, records, age)
+	}
+	return nil
+}
