@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tieout/tieout/pkg/settle"
+)
+
+// Counts say what became of a delivery's records.
+type Counts struct {
+	Applied      int64 // posted, disputed ones among them
+	Skipped      int64
+	DeadLettered int64
+	Disputed     int64
+}
+
+// Total is every record that was counted.
+func (c Counts) Total() int64 { return c.Applied + c.Skipped + c.DeadLettered }
+
+func (c *Counts) add(outcome settle.Outcome) {
+	switch outcome {
+	case settle.Dispute:
+		c.Applied++
+		c.Disputed++
+	case settle.AutoPost:
+		c.Applied++
+	case settle.DuplicateSkipped:
+		c.Skipped++
+	case settle.DeadLetter:
+		c.DeadLettered++
+	}
+}
+
+// counters are what one batch adds, for each delivery in it. Most batches are of
+// one, which is why the last one is kept at hand.
+type counters struct {
+	of   map[settle.Delivery]*Counts
+	last settle.Delivery
+	hand *Counts
+}
+
+func (c *counters) add(d settle.Delivery, outcome settle.Outcome) {
+	if c.hand == nil || d != c.last {
+		c.last, c.hand = d, c.counts(d)
+	}
+	c.hand.add(outcome)
+}
+
+func (c *counters) counts(d settle.Delivery) *Counts {
+	d = settle.Delivery{RunID: cleanText(d.RunID), Delivery: cleanText(d.Delivery)}
+	counts := c.of[d]
+	if counts == nil {
+		if c.of == nil {
+			c.of = make(map[settle.Delivery]*Counts)
+		}
+		counts = &Counts{}
+		c.of[d] = counts
+	}
+	return counts
+}
+
+const addCounters = `
+INSERT INTO run_counter AS c (source, run_id, delivery, applied, skipped, dead_lettered, disputed)
+SELECT $1::int, n.* FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) AS n
+ON CONFLICT (run_id, delivery, source) DO UPDATE SET
+	applied = c.applied + excluded.applied, skipped = c.skipped + excluded.skipped,
+	dead_lettered = c.dead_lettered + excluded.dead_lettered, disputed = c.disputed + excluded.disputed,
+	first_at = least(c.first_at, excluded.first_at), last_at = greatest(c.last_at, excluded.last_at)`
+
+// queue adds a batch's counts to the source's own rows, in the order of their
+// key, in which everyone locks them.
+func (c *counters) queue(batch *pgx.Batch, source int32) {
+	deliveries := make([]settle.Delivery, 0, len(c.of))
+	for d := range c.of {
+		deliveries = append(deliveries, d)
+	}
+	slices.SortFunc(deliveries, func(a, b settle.Delivery) int {
+		return cmp.Or(cmp.Compare(a.RunID, b.RunID), cmp.Compare(a.Delivery, b.Delivery))
+	})
+	var runs, sendings []string
+	var applied, skipped, dead, disputed []int64
+	for _, d := range deliveries {
+		counts := c.of[d]
+		runs, sendings = append(runs, d.RunID), append(sendings, d.Delivery)
+		applied, skipped = append(applied, counts.Applied), append(skipped, counts.Skipped)
+		dead, disputed = append(dead, counts.DeadLettered), append(disputed, counts.Disputed)
+	}
+	batch.Queue(addCounters, source, runs, sendings, applied, skipped, dead, disputed)
+}
+
+// A DeliveryCounts is what became of one delivery, over all sources.
+type DeliveryCounts struct {
+	settle.Delivery
+	Counts
+}
+
+// RunCounts sums the counters of a run's deliveries, in the order in which they
+// came.
+func (l *Ledger) RunCounts(ctx context.Context, runID string) ([]DeliveryCounts, error) {
+	ctx, cancel := l.bounded(ctx)
+	defer cancel()
+	rows, err := l.pool.Query(ctx, `
+SELECT delivery, sum(applied)::bigint, sum(skipped)::bigint, sum(dead_lettered)::bigint, sum(disputed)::bigint
+FROM run_counter WHERE run_id = $1 GROUP BY delivery ORDER BY min(first_at), delivery`, runID)
+	if err != nil {
+		return nil, fmt.Errorf("counts of run %s: %w", runID, err)
+	}
+	counts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (DeliveryCounts, error) {
+		c := DeliveryCounts{Delivery: settle.Delivery{RunID: runID}}
+		err := row.Scan(&c.Delivery.Delivery, &c.Applied, &c.Skipped, &c.DeadLettered, &c.Disputed)
+		return c, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("counts of run %s: %w", runID, err)
+	}
+	return counts, nil
+}
