@@ -1,0 +1,131 @@
+package producer
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tieout/tieout/pkg/settle"
+)
+
+// Rejects is the file of refused lines: for each its line number, the field and
+// value at fault and the reason, then the line's own columns as they stood.
+// Mended, it can be sent like any other file. It appears whole, or not at all.
+type Rejects struct {
+	path    string
+	columns []string
+	partial *os.File // takes the path's place when all lines are read
+	csv     *csv.Writer
+	count   int64
+}
+
+// DefaultRejectsPath is where a file's refused lines go.
+func DefaultRejectsPath(file *File) string { return file.path + ".rejects.csv" }
+
+// NewRejects prepares a rejects file at path, readable by whoever can read the
+// file that it's for; columns are that file's. It begins it beside its place,
+// so that a folder that can't be written to shows before anything is sent.
+// Another file that stands at path is left alone: ErrNotRejects.
+func NewRejects(path string, file *File, columns []string) (*Rejects, error) {
+	if err := checkReplaceable(path, file); err != nil {
+		return nil, &FileError{Path: path, Err: withoutPath(err)}
+	}
+	partial, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return nil, unwritable(path, err)
+	}
+	r := &Rejects{path: path, columns: columns, partial: partial, csv: csv.NewWriter(partial)}
+	if err := partial.Chmod(file.info.Mode().Perm() | ownerCanWrite); err != nil {
+		return nil, errors.Join(r.failed(err), r.Discard())
+	}
+	return r, nil
+}
+
+const ownerCanWrite = 0o200
+
+// checkReplaceable tells whether a rejects file may take the place at path:
+// there is nothing, or an earlier one.
+func checkReplaceable(path string, file *File) (err error) {
+	there, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, there.Close()) }()
+	info, err := there.Stat()
+	if err != nil {
+		return err
+	}
+	header := strings.Join(rejectsColumns(), ",") + ","
+	beginning, err := io.ReadAll(io.LimitReader(there, int64(len(header))))
+	if err != nil {
+		return err
+	}
+	if os.SameFile(info, file.info) || len(beginning) > 0 && string(beginning) != header {
+		return ErrNotRejects
+	}
+	return nil
+}
+
+// Add writes one refused line.
+func (r *Rejects) Add(line Line, failure *settle.Failure) error {
+	if r.count == 0 {
+		if err := r.csv.Write(slices.Concat(rejectsColumns(), r.columns)); err != nil {
+			return r.failed(err)
+		}
+	}
+	r.count++
+	why := []string{strconv.FormatInt(line.Number, 10), failure.Field, failure.Value, string(failure.Reason)}
+	if err := r.csv.Write(append(why, line.Original...)); err != nil {
+		return r.failed(err)
+	}
+	return nil
+}
+
+// Commit puts the file into its place. Where no line was refused it takes away
+// the one of an earlier try.
+func (r *Rejects) Commit() error {
+	if r.count == 0 {
+		err := r.Discard()
+		if removal := os.Remove(r.path); removal != nil && !errors.Is(removal, fs.ErrNotExist) {
+			err = errors.Join(err, r.failed(removal))
+		}
+		return err
+	}
+	r.csv.Flush()
+	if err := errors.Join(r.csv.Error(), r.partial.Sync(), r.partial.Close()); err != nil {
+		return errors.Join(r.failed(err), os.Remove(r.partial.Name()))
+	}
+	if err := os.Rename(r.partial.Name(), r.path); err != nil {
+		return errors.Join(r.failed(err), os.Remove(r.partial.Name()))
+	}
+	return nil
+}
+
+// Discard leaves everything as it was before.
+func (r *Rejects) Discard() error {
+	if err := errors.Join(r.partial.Close(), os.Remove(r.partial.Name())); err != nil {
+		return r.failed(err)
+	}
+	return nil
+}
+
+// Path is where the file is, once it's committed.
+func (r *Rejects) Path() string { return r.path }
+
+func unwritable(path string, err error) error {
+	return fmt.Errorf("write refused lines: %w", &FileError{Path: path, Err: withoutPath(err)})
+}
+
+func (r *Rejects) failed(err error) error {
+	return unwritable(r.path, err)
+}
