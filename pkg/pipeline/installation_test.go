@@ -42,6 +42,8 @@ type installation struct {
 	admin    *kadm.Client
 	envelope *codec.Encoder
 	encoders map[string]*codec.Encoder
+
+	outcomeDecoder settle.Decoder
 }
 
 const testPartitions = 3
@@ -288,14 +290,16 @@ func (in *installation) outcomes() []outcome {
 
 func (in *installation) decodeAmount(value []byte) string {
 	in.t.Helper()
-	reader, err := codec.NewReader(schemas.Outcome, outcomeValue{}, codec.ReaderOptions{})
-	require.NoError(in.t, err)
 	id, body, err := codec.SplitWire(value)
 	require.NoError(in.t, err)
-	decoder, err := reader.Decoder(id, schemas.Outcome)
-	require.NoError(in.t, err)
+	if in.outcomeDecoder == nil {
+		reader, err := codec.NewReader(schemas.Outcome, outcomeValue{}, codec.ReaderOptions{})
+		require.NoError(in.t, err)
+		in.outcomeDecoder, err = reader.Decoder(id, schemas.Outcome)
+		require.NoError(in.t, err)
+	}
 	var v outcomeValue
-	require.NoError(in.t, decoder.Decode(body, &v))
+	require.NoError(in.t, in.outcomeDecoder.Decode(body, &v))
 	amount, err := money.FromUnscaled(v.Amount, 2)
 	require.NoError(in.t, err)
 	return amount.String()

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// ClusterDefault, as replication, leaves the number to the cluster.
+// ClusterDefault leaves the number of replicas to the cluster.
 const ClusterDefault = -1
 
 // ProvisionOptions say which topics there are to be, and how.
@@ -112,6 +112,7 @@ func (o *ProvisionOptions) createMissing(ctx context.Context, admin *kadm.Client
 // awaitRaced waits until the topics that another call created can be seen, and
 // checks them as if they'd been there before.
 func (o *ProvisionOptions) awaitRaced(ctx context.Context, admin *kadm.Client, raced []string, there map[string]foundTopic) error {
+	// Longer than the client remembers that a topic had no metadata.
 	const tries, pause = 100, 100 * time.Millisecond
 	for range tries {
 		if len(raced) == 0 {
