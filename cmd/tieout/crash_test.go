@@ -56,6 +56,8 @@ type drill struct {
 	env  []string
 	bin  string
 	file crashFile
+
+	rejected map[string]string // reasons by run and line, where a test wants them
 }
 
 func newDrill(t *testing.T) *drill {

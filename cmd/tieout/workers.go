@@ -36,6 +36,7 @@ type workerSet struct {
 	instanceIsOwn bool
 	drain         bool
 	parallelism   int
+	batchRecords  int // 0: the pipeline's default
 	startTimeout  time.Duration
 
 	kafka    []kgo.Opt
@@ -81,7 +82,7 @@ func (s *workerSet) openLane(ctx context.Context, lane settle.Lane) (*pipeline.W
 	options := pipeline.Options{
 		Lane: lane, TopicPrefix: s.cfg.TopicPrefix, GroupPrefix: s.cfg.GroupPrefix,
 		Instance: s.instance, InstanceIsOwn: s.instanceIsOwn,
-		Client: s.kafka, Drain: s.drain, Parallelism: s.parallelism,
+		Client: s.kafka, Drain: s.drain, Parallelism: s.parallelism, MaxPollRecords: s.batchRecords,
 		Logger: s.logger, Metrics: s.metrics, Tracer: s.tracer,
 		Encoders: map[string]*codec.Encoder{},
 	}
