@@ -37,6 +37,10 @@ func (w *Worker) publish(ctx context.Context) error {
 		return nil
 	}
 	started := time.Now()
+	// The broker aborts a transaction that takes longer; and as long as this one
+	// isn't over, the client can't even be told that it lost its membership.
+	ctx, cancel := context.WithTimeout(ctx, w.o.TransactionTimeout)
+	defer cancel()
 	end, err := w.session.transact(ctx, w.o.Topic(), ready[0].topicID, outcomes, offsets)
 	if err == nil && end == endUntold {
 		end, err = w.askHowItEnded(ctx, offsets)
