@@ -59,8 +59,8 @@ func maxResident(state *os.ProcessState) int64 {
 	case !ok:
 		return 0
 	case runtime.GOOS == "darwin":
-		return int64(usage.Maxrss)
+		return int64(usage.Maxrss) //nolint:unconvert // an int32 on some systems
 	default:
-		return int64(usage.Maxrss) << 10
+		return int64(usage.Maxrss) << 10 //nolint:unconvert // an int32 on some systems
 	}
 }

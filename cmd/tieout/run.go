@@ -115,7 +115,7 @@ func (a *app) runLanes(ctx context.Context, cfg *config, lanes []settle.Lane, fl
 	}
 	if err := set.open(ctx, lanes); err != nil {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // a stop that came before there was anything to do
+			return nil // a stop that came before there was anything to do
 		}
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/otel/trace"
@@ -159,35 +158,16 @@ func openRegistry(cfg *config) (*codec.Registry, error) {
 	})
 }
 
-// awaitLogEvery spaces the lines about something that stays away.
-const awaitLogEvery = 10 * time.Second
-
 // await tries until it works, until it is clear that it never will, or until
-// the start took too long.
+// the start took too long; /readyz tells meanwhile what is waited for.
 func (s *workerSet) await(ctx context.Context, what string, mayCome func(error) bool, try func() error) error {
-	var logged time.Time
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+	return awaitServer(ctx, s.logger, s.startTimeout, what, mayCome, func() error {
 		err := try()
-		switch {
-		case err == nil:
-			return struct{}{}, nil
-		case !mayCome(err):
-			return struct{}{}, backoff.Permanent(err)
+		if err != nil {
+			s.wait("waiting for " + what + ": " + err.Error())
 		}
-		s.wait("waiting for " + what + ": " + err.Error())
-		if time.Since(logged) > awaitLogEvery {
-			logged = time.Now()
-			s.logger.WarnContext(ctx, "waiting for "+what, "error", err)
-		}
-		return struct{}{}, err
-	}, backoff.WithMaxElapsedTime(s.startTimeout), backoff.WithBackOff(&backoff.ExponentialBackOff{
-		InitialInterval: 100 * time.Millisecond, Multiplier: 2, MaxInterval: 2 * time.Second, RandomizationFactor: 0.2,
-	}))
-	var permanent *backoff.PermanentError
-	if errors.As(err, &permanent) {
-		return permanent.Unwrap()
-	}
-	return err
+		return err
+	})
 }
 
 // registryMayCome tells a registry that is away from one that refuses.

@@ -75,6 +75,3 @@ func (b *batch) cut(i int) (rest *batch) {
 	}
 	return rest
 }
-
-// size is the number of records in the batch.
-func (b *batch) size() int { return len(b.entries) }

@@ -25,6 +25,8 @@ type Metrics interface {
 	Lag(lane string, partition int32, records int64, age time.Duration)
 	// Forget ends the series of a partition that is another's now.
 	Forget(lane string, partition int32)
+	// DeadLetters gauges how many dead letters of a class stand in the ledger.
+	DeadLetters(class string, depth int64)
 	// Partitions gauges how many partitions are in a state.
 	Partitions(lane, state string, partitions int)
 }
@@ -36,4 +38,5 @@ func (noMetrics) Took(string, string, time.Duration)           {}
 func (noMetrics) Fenced(string)                                {}
 func (noMetrics) Lag(string, int32, int64, time.Duration)      {}
 func (noMetrics) Forget(string, int32)                         {}
+func (noMetrics) DeadLetters(string, int64)                    {}
 func (noMetrics) Partitions(string, string, int)               {}

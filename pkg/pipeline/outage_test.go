@@ -204,7 +204,7 @@ func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, err
 // listen forwards a port of its own to a server, and returns its address.
 func (g *gate) listen(server string) string {
 	g.t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(g.t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(g.t, err)
 	var serving sync.WaitGroup
 	serving.Go(func() {

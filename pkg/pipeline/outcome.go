@@ -168,7 +168,7 @@ func (o *outcomeEncoder) deadLetter(r *settle.Record, f *settle.Failure, d settl
 	ours := []kgo.RecordHeader{
 		{Key: settle.HeaderRunID, Value: []byte(d.RunID)},
 		{Key: settle.HeaderDelivery, Value: []byte(d.Delivery)},
-		{Key: settle.HeaderSource, Value: []byte(r.Coordinates.String())},
+		{Key: settle.HeaderSource, Value: []byte(r.String())},
 		{Key: settle.HeaderErrorTopic, Value: []byte(r.Topic)},
 		{Key: settle.HeaderErrorPartition, Value: strconv.AppendInt(nil, int64(r.Partition), 10)},
 		{Key: settle.HeaderErrorOffset, Value: strconv.AppendInt(nil, r.Offset, 10)},

@@ -39,15 +39,12 @@ func (w *Worker) take(ctx context.Context, fetches kgo.Fetches) error {
 	if err := w.takeErrors(ctx, fetches); err != nil {
 		return err
 	}
-	var err error
 	fetches.EachTopic(func(t kgo.FetchTopic) {
 		t.EachPartition(func(f kgo.FetchPartition) {
-			if err == nil && len(f.Records) > 0 {
-				err = w.takeRecords(ctx, settle.TopicID(t.TopicID), f)
-			}
+			w.takeRecords(ctx, settle.TopicID(t.TopicID), f)
 		})
 	})
-	return err
+	return nil
 }
 
 // takeErrors sorts what a poll complains of: what is the partition's own
@@ -81,21 +78,21 @@ func (w *Worker) takeErrors(ctx context.Context, fetches kgo.Fetches) error {
 // takeRecords makes the batch of one partition. What is below published is out
 // on the topics already; a first record above the expected one is believed
 // only if the broker tells somebody outside the group the same.
-func (w *Worker) takeRecords(ctx context.Context, topicID settle.TopicID, f kgo.FetchPartition) error {
+func (w *Worker) takeRecords(ctx context.Context, topicID settle.TopicID, f kgo.FetchPartition) {
 	p := w.partition(f.Partition)
 	if p == nil || p.stage != stageOwned || p.batch != nil {
-		return nil // withheld by the client; it comes again from the offset that step 1 sets
+		return // withheld by the client; it comes again from the offset that step 1 sets
 	}
 	if topicID != p.topicID {
 		p.reassign()
-		return nil
+		return
 	}
 	records := f.Records
 	for len(records) > 0 && records[0].Offset < p.expected {
 		records = records[1:]
 	}
 	if len(records) == 0 {
-		return nil
+		return
 	}
 	whole, err := w.contiguous(ctx, p, records)
 	if err != nil {
@@ -103,9 +100,8 @@ func (w *Worker) takeRecords(ctx context.Context, topicID settle.TopicID, f kgo.
 	}
 	if !whole {
 		w.session.seek(w.o.Topic(), p.id, p.expected, -1)
-		return nil
+		return
 	}
 	p.batch = newBatch(topicID, p.expected, records)
 	p.expected = p.batch.next
-	return nil
 }

@@ -96,7 +96,7 @@ func TestRebuild_UnaccountedRecordHaltsThatPartitionAlone(t *testing.T) {
 	assert.Equal(t, string(haltUnaccounted), halted.Reason)
 	assert.Equal(t, int32(0), halted.Partition)
 	assert.ElementsMatch(t, []outcome{{"recon.autopost", "1/0", "", "2.50"}}, in.outcomes())
-	assert.Equal(t, "", in.sql(`SELECT owner::text FROM progress JOIN source USING (source) WHERE partition = 0`), "a halted partition has no owner")
+	assert.Empty(t, in.sql(`SELECT owner::text FROM progress JOIN source USING (source) WHERE partition = 0`), "a halted partition has no owner")
 }
 
 func TestEnd_AppliedButReplyLostPublishesNothingTwice(t *testing.T) {

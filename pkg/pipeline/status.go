@@ -81,12 +81,28 @@ func (w *Worker) observe() {
 // broker that answers slowly holds nothing up.
 func (w *Worker) watchLag(ctx context.Context) {
 	for sleep(ctx, lagEvery) {
+		w.measureDeadLetters(ctx)
 		switch err := w.measureLag(ctx); {
 		case err == nil:
 			w.setTrouble("")
 		case ctx.Err() == nil:
 			w.setTrouble("kafka: " + err.Error())
 		}
+	}
+}
+
+// measureDeadLetters tells how many stand open. A database that is away shows by
+// the partitions that wait for it.
+func (w *Worker) measureDeadLetters(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lagTimeout)
+	defer cancel()
+	depths, err := w.o.Ledger.DeadLetterDepth(ctx)
+	if err != nil {
+		w.o.Logger.DebugContext(ctx, "dead letters not counted", "error", err)
+		return
+	}
+	for class, depth := range depths {
+		w.o.Metrics.DeadLetters(string(class), depth)
 	}
 }
 

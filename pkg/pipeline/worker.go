@@ -128,7 +128,7 @@ func (w *Worker) open(ctx context.Context) error {
 		case errors.As(err, &wrong):
 			return err
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // a stop while the broker is away is no failure
 		}
 		w.setTrouble("kafka: " + err.Error())
 		w.o.Logger.WarnContext(ctx, "waiting for kafka", "error", err)
