@@ -32,11 +32,9 @@ func (in *installation) asSuperuser(statements string) {
 }
 
 // takeAll fences every partition by a token of nobody's.
-func (in *installation) takeAll() (token string) {
+func (in *installation) takeAll() {
 	in.t.Helper()
-	token = fmt.Sprintf("%x", rand.Text()[:16])
-	in.asSuperuser("UPDATE progress SET owner = '" + token + "'::uuid")
-	return token
+	in.asSuperuser(fmt.Sprintf("UPDATE progress SET owner = '%x'::uuid", rand.Text()[:16]))
 }
 
 func (in *installation) deleteRecords(partition int32, before int64) {

@@ -118,6 +118,7 @@ func (w *Worker) runSession(ctx context.Context) error {
 func (w *Worker) open(ctx context.Context) error {
 	w.session = nil
 	var wait retry
+	var told string
 	for {
 		err := w.checkTopics(ctx)
 		var wrong *TopicError
@@ -131,7 +132,10 @@ func (w *Worker) open(ctx context.Context) error {
 			return nil //nolint:nilerr // a stop while the broker is away is no failure
 		}
 		w.setTrouble("kafka: " + err.Error())
-		w.o.Logger.WarnContext(ctx, "waiting for kafka", "error", err)
+		if told != err.Error() {
+			told = err.Error()
+			w.o.Logger.WarnContext(ctx, "waiting for kafka", "error", err)
+		}
 		wait.later(time.Now(), w.o.RetryBase, w.o.RetryMax)
 		sleep(ctx, wait.delay)
 	}
