@@ -9,6 +9,16 @@ import "embed"
 //go:embed avro/sales_envelope.avsc
 var SalesEnvelope string
 
+// TradeRecord is the schema of what producers of energy trades enqueue.
+//
+//go:embed avro/trade_record.avsc
+var TradeRecord string
+
+// Finding is the schema of what a reconciliation enqueues of each difference.
+//
+//go:embed avro/finding.avsc
+var Finding string
+
 // Outcome is the schema of what tieout publishes of each posting.
 //
 //go:embed avro/outcome.avsc

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tieout/tieout/pkg/ledger"
 	"github.com/tieout/tieout/pkg/settle"
-	"github.com/tieout/tieout/streams"
 )
 
 // benchFlags are the flags of bench settle.
@@ -89,9 +88,9 @@ func (a *app) newSettleBench(cfg *config, flags benchFlags) *settleBench {
 	}
 }
 
-// benchLane is the lane whose worker is measured.
+// benchLane is the lane whose worker is measured: where produce sends to.
 func benchLane() settle.Lane {
-	lanes := streams.Lanes()
+	lanes := salesLanes()
 	return lanes[len(lanes)-1]
 }
 

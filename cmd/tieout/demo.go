@@ -14,7 +14,6 @@ import (
 
 	"github.com/tieout/tieout/pkg/producer"
 	"github.com/tieout/tieout/pkg/telemetry"
-	"github.com/tieout/tieout/streams"
 	"github.com/tieout/tieout/testdata"
 )
 
@@ -131,7 +130,7 @@ func (d *demo) produce(ctx context.Context) error {
 		return err
 	}
 	defer options.Registry.Close()
-	sent, err := producer.SalesDelivery{Path: d.path, Progress: d.app.progressBar(d.path), Options: options}.Run(ctx)
+	sent, err := producer.Delivery{Lines: producer.SalesLines{}, Path: d.path, Progress: d.app.progressBar(d.path), Options: options}.Run(ctx)
 	if err != nil {
 		return explainProduce(cfg, err)
 	}
@@ -141,7 +140,7 @@ func (d *demo) produce(ctx context.Context) error {
 	return nil
 }
 
-// settle runs the workers of all lanes until nothing is left, as `tieout run
+// settle runs the workers of the stream's lanes until nothing is left, as `tieout run
 // --drain` does.
 func (d *demo) settle(ctx context.Context) error {
 	instruments, err := telemetry.NewInstruments(noop.NewMeterProvider().Meter(""))
@@ -155,7 +154,7 @@ func (d *demo) settle(ctx context.Context) error {
 		drain: true, parallelism: defaultParallelism,
 	}
 	defer set.close()
-	if err := set.open(ctx, streams.Lanes()); err != nil {
+	if err := set.open(ctx, salesLanes()); err != nil {
 		return err
 	}
 	if err := set.run(ctx); err != nil {

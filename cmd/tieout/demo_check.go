@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tieout/tieout/pkg/ledger"
 	"github.com/tieout/tieout/pkg/settle"
-	"github.com/tieout/tieout/streams"
 )
 
 // compare holds every line against the file's expectation: in Postgres, on the
@@ -46,7 +44,7 @@ func (d *demo) openLedgers(ctx context.Context) (ledgers []*ledger.Ledger, done 
 		}
 	}
 	cfg := d.sandbox.cfg
-	for _, lane := range streams.Lanes() {
+	for _, lane := range salesLanes() {
 		l, err := ledger.Open(ctx, ledger.Options{
 			URL: cfg.DatabaseURL, Schema: cfg.Schema, Role: cfg.WorkerRole,
 			ConsumerGroup: cfg.GroupPrefix + lane.Topic, Table: lane.Stream.Table(), Stream: lane.Stream.Name(),
@@ -91,24 +89,11 @@ func (d *demo) findPublished(ctx context.Context) ([]finding, error) {
 		return nil, err
 	}
 	defer registry.Close()
-	var findings []finding
-	var read []string // lanes share outcome topics
-	for _, lane := range streams.Lanes() {
-		if slices.Contains(read, lane.Topics.AutoPost) {
-			continue
-		}
-		read = append(read, lane.Topics.AutoPost)
-		reader, err := newOutcomeReader(d.sandbox.cfg, registry, lane.Topics)
-		if err != nil {
-			return nil, err
-		}
-		found, err := reader.find(ctx, options)
-		if err != nil {
-			return nil, err
-		}
-		findings = append(findings, found...)
+	reader, err := newOutcomeReader(d.sandbox.cfg, registry, salesLanes()[0].Topics)
+	if err != nil {
+		return nil, err
 	}
-	return findings, nil
+	return reader.find(ctx, options)
 }
 
 // compareFigures adds the ledger up and reads the counters of each delivery.
@@ -118,7 +103,7 @@ func (d *demo) compareFigures(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	totals, err := ledgers[0].Totals(ctx) // sales' lanes have one ledger
+	totals, err := ledgers[0].Totals(ctx)
 	if err != nil {
 		return err
 	}

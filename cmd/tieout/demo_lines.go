@@ -60,7 +60,7 @@ func readDemoLines() ([]demoLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader, err := producer.NewLineReader(claims, []string{"vendor_id", "retailer_invoice"})
+	reader, err := producer.NewLineReader(claims, producer.Columns{Required: []string{"vendor_id", "retailer_invoice"}})
 	if err != nil {
 		return nil, err
 	}

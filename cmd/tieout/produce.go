@@ -21,13 +21,15 @@ import (
 
 func newProduceCommand(a *app) *cobra.Command {
 	return group(&cobra.Command{
-		Use:     "produce",
-		Short:   "Send a file of records",
-		Example: `  tieout produce sales claims.csv.gz`,
-	}, newProduceSalesCommand(a))
+		Use:   "produce",
+		Short: "Send a file of records",
+		Example: `  tieout produce sales claims.csv.gz
+  tieout produce trades trades.csv.gz`,
+	}, newProduceSalesCommand(a), newProduceTradesCommand(a))
 }
 
-// produceFlags are the flags of produce that are nobody else's.
+// produceFlags are the flags of produce that are nobody else's. A stream has
+// only some of them.
 type produceFlags struct {
 	tier    string
 	runID   string
@@ -37,54 +39,48 @@ type produceFlags struct {
 	dryRun  bool
 }
 
-func newProduceSalesCommand(a *app) *cobra.Command {
-	var flags produceFlags
-	cmd := &cobra.Command{
-		Use:   "sales FILE",
-		Short: "Send a file of vendor claim lines",
-		Long: `Send a file of vendor claim lines: CSV, gzipped or not, in UTF-8, with a header. Its columns, in any order, are
-` + columnList() + `.
-Other columns are passed over.
+// newProduceLinesCommand makes the command that sends a file of one stream's
+// lines of what is particular to it, and adds the flags that all have.
+func newProduceLinesCommand(a *app, lines producer.Lines, flags *produceFlags, cmd *cobra.Command) *cobra.Command {
+	cmd.Long += `
 
 A line that can't be a record goes to FILE.rejects.csv with its number, the field and value at fault and the reason; the others are sent, and the exit code is 3. Mended, the rejects file can be sent like any other.
-The same file is the same run, however often it is sent: what is there already is skipped as a duplicate.`,
-		Example: `  tieout produce sales claims.csv.gz
-  tieout produce sales claims.csv --dry-run           # check it, and send nothing
-  tieout produce sales claims.csv --strict            # all lines or none
-  tieout produce sales claims.csv --tier fast_path --vendors vendors.csv`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			required := []string{"brokers", "registry-url"}
-			if flags.dryRun {
-				required = nil
-			}
-			if args[0] == "-" {
-				return usagef("standard input can't be sent, since a file is read twice: write it to a file first")
-			}
-			cfg, err := a.config(cmd, required...)
-			if err != nil {
-				return err
-			}
-			return a.produceSales(cmd.Context(), cfg, args[0], flags)
-		},
+The same file is the same run, however often it is sent: what is there already is skipped as a duplicate.`
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		required := []string{"brokers", "registry-url"}
+		if flags.dryRun {
+			required = nil
+		}
+		if args[0] == "-" {
+			return usagef("standard input can't be sent, since a file is read twice: write it to a file first")
+		}
+		cfg, err := a.config(cmd, required...)
+		if err != nil {
+			return err
+		}
+		return a.produce(cmd.Context(), cfg, lines, args[0], *flags)
 	}
-	cmd.Flags().StringVar(&flags.tier, "tier", string(producer.ComputeHeavy), "`TIER`, which picks the lane to send to: "+tierList())
 	cmd.Flags().StringVar(&flags.runID, "run-id", "", "`name` of the batch (default: made from the file's content)")
-	cmd.Flags().StringVar(&flags.vendors, "vendors", "", "`FILE` of the vendors that may claim: one a line, or CSV with a column vendor_id (default: all may)")
 	cmd.Flags().StringVar(&flags.rejects, "rejects", "", "`FILE` for the lines that are refused (default: FILE.rejects.csv)")
 	cmd.Flags().BoolVar(&flags.strict, "strict", false, "check the whole file first, and send nothing if a line is refused")
 	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "check the file and write the rejects file, but send nothing")
 	return cmd
 }
 
-func (a *app) produceSales(ctx context.Context, cfg *config, path string, flags produceFlags) error {
-	delivery := producer.SalesDelivery{
-		Path: path, RejectsPath: flags.rejects, VendorsPath: flags.vendors,
+func (a *app) produce(ctx context.Context, cfg *config, lines producer.Lines, path string, flags produceFlags) error {
+	delivery := producer.Delivery{
+		Lines: lines, Path: path, RejectsPath: flags.rejects,
 		Strict: flags.strict, DryRun: flags.dryRun, Progress: a.progressBar(path),
 	}
 	options, err := a.producerOptions(cfg, flags)
 	if err != nil {
 		return err
+	}
+	if flags.vendors != "" {
+		if options.Vendors, err = producer.ReadVendors(ctx, flags.vendors); err != nil {
+			return err
+		}
 	}
 	delivery.Options = options
 	if !flags.dryRun {
@@ -113,8 +109,10 @@ func (a *app) produceSales(ctx context.Context, cfg *config, path string, flags 
 
 func (a *app) producerOptions(cfg *config, flags produceFlags) (options producer.Options, err error) {
 	options = producer.Options{TopicPrefix: cfg.TopicPrefix, RunID: flags.runID}
-	if options.Tier, err = producer.ParseTier(flags.tier); err != nil {
-		return options, usagef("--tier: %w", err)
+	if flags.tier != "" {
+		if options.Tier, err = producer.ParseTier(flags.tier); err != nil {
+			return options, usagef("--tier: %w", err)
+		}
 	}
 	if flags.runID != "" {
 		if err := producer.CheckRunID(flags.runID); err != nil {
@@ -223,20 +221,12 @@ func counted(count int64, noun string) string {
 	return grouped(count) + " " + noun + "s"
 }
 
-// columnList lists the columns of a file of claims, over a few lines.
-func columnList() string {
+// columnList lists the columns of a file, over a few lines.
+func columnList(columns []string) string {
 	const onALine = 6
 	var rows []string
-	for row := range slices.Chunk(producer.SalesColumns(), onALine) {
+	for row := range slices.Chunk(columns, onALine) {
 		rows = append(rows, "  "+strings.Join(row, ", "))
 	}
 	return strings.Join(rows, ",\n")
-}
-
-func tierList() string {
-	names := make([]string, 0, len(producer.Tiers()))
-	for _, tier := range producer.Tiers() {
-		names = append(names, string(tier))
-	}
-	return strings.Join(names, ", ")
 }

@@ -25,13 +25,15 @@ import (
 func producerInstallation(t *testing.T) (env []string, kafka *devstack.Kafka) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	kafka = devstack.TestKafka(t, kfake.SeedTopics(2, "recon.validate", "recon.accrue", "recon.dlq"))
+	kafka = devstack.TestKafka(t, kfake.SeedTopics(2, "recon.validate", "recon.accrue", "recon.dlq", "etrm.trades"))
 	url := devstack.TestRegistry(t).URL()
 	registry, err := codec.NewRegistry(codec.RegistryOptions{URL: url})
 	require.NoError(t, err)
 	defer registry.Close()
-	for _, topic := range []string{"recon.validate", "recon.accrue"} {
-		_, _, err := registry.Register(t.Context(), topic+"-value", schemas.SalesEnvelope)
+	for subject, schema := range map[string]string{
+		"recon.validate-value": schemas.SalesEnvelope, "recon.accrue-value": schemas.SalesEnvelope, "etrm.trades-value": schemas.TradeRecord,
+	} {
+		_, _, err := registry.Register(t.Context(), subject, schema)
 		require.NoError(t, err)
 	}
 	return []string{"TIEOUT_BROKERS=" + strings.Join(kafka.Brokers(), ","), "TIEOUT_REGISTRY_URL=" + url}, kafka
@@ -100,6 +102,26 @@ func TestProduce_RefusedLinesAreFound(t *testing.T) {
 	got = invoke(t, env, "produce", "sales", "claims.csv")
 	require.Equal(t, exitDone, got.code, got.stderr)
 	require.NoFileExists(t, "claims.csv.rejects.csv", "of the earlier try")
+}
+
+func TestProduce_TradesGoTheSameWay(t *testing.T) {
+	env, _ := producerInstallation(t)
+	const header = "trade_id,version,node_id,settlement_interval,mwh,price,currency,last_modified\n"
+	const bad = "T-2,,HUD VL,2019-06-19T00:00:00-04:00,0.1,48.25,USD,\n"
+	writeClaims(t, "trades.csv", header, "T-1,,HUD VL,2019-06-19T00:00:00-04:00,0.1,48.25,USD,2019-06-20T00:00:00Z\n", bad)
+	got := invoke(t, env, "produce", "trades", "trades.csv")
+	require.Equal(t, exitFound, got.code, got.stderr)
+	require.Equal(t, "tieout: 1 of 2 lines refused: trades.csv.rejects.csv says which and why\n", got.stderr)
+	require.Regexp(t, `(?m)^topic      etrm\.trades$`, got.stdout)
+	require.Contains(t, got.stdout, "\nsent       1 in ")
+	require.Equal(t, "line,field,value,reason,"+header+"3,version,,missing_version,"+bad, readFile(t, "trades.csv.rejects.csv"))
+
+	got = invoke(t, env, "produce", "trades", "trades.csv", "--tier", "fast_path")
+	require.Equal(t, exitUsage, got.code)
+	require.Contains(t, got.stderr, "there is no flag --tier")
+	writeClaims(t, "none.csv", "trade_id,node_id,settlement_interval,mwh,price,currency,last_modified\n")
+	got = invoke(t, env, "produce", "trades", "none.csv")
+	require.Equal(t, "tieout: none.csv: the header lacks the column version\n", got.stderr)
 }
 
 func TestProduce_DryRunNeedsNoServers(t *testing.T) {

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tieout/tieout/pkg/devstack"
 	"github.com/tieout/tieout/pkg/ledger"
+	"github.com/tieout/tieout/pkg/settle"
+	"github.com/tieout/tieout/streams"
 )
 
 // A sandbox is an installation that lasts as long as one command: Kafka and a
@@ -93,4 +96,10 @@ func (s *sandbox) close(ctx context.Context) error {
 		failures = append(failures, os.RemoveAll(s.dir))
 	}
 	return errors.Join(failures...)
+}
+
+// salesLanes are the lanes of the stream that demo and bench settle. They have
+// one ledger, and outcome topics in common.
+func salesLanes() []settle.Lane {
+	return slices.DeleteFunc(streams.Lanes(), func(lane settle.Lane) bool { return lane.Stream.Name() != "sales" })
 }

@@ -35,8 +35,8 @@ func names(steps []setupStep, kind, state string) []string {
 
 func TestSetup_MakesEverythingOnceAndThenFindsItThere(t *testing.T) {
 	env := testInstallation(t)
-	topics := []string{"recon.accrue", "recon.autopost", "recon.dispute", "recon.dlq", "recon.validate"}
-	subjects := []string{"recon.accrue-value", "recon.autopost-value", "recon.dispute-value", "recon.validate-value"}
+	topics := []string{"etrm.autopost", "etrm.dispute", "etrm.dlq", "etrm.findings", "etrm.trades", "recon.accrue", "recon.autopost", "recon.dispute", "recon.dlq", "recon.validate"}
+	subjects := []string{"etrm.autopost-value", "etrm.dispute-value", "etrm.findings-value", "etrm.trades-value", "recon.accrue-value", "recon.autopost-value", "recon.dispute-value", "recon.validate-value"}
 
 	planned := setUpSteps(t, env, "--dry-run")
 	require.Equal(t, topics, names(planned, "topic", stateMissing))

@@ -19,7 +19,7 @@ func BenchmarkDelivery(b *testing.B) {
 	path := filepath.Join(testdata, "sales", "retail_2010_12.claims.csv.gz")
 	rejects := filepath.Join(b.TempDir(), "rejects.csv")
 	b.Run("checked", func(b *testing.B) {
-		benchmarkDelivery(b, SalesDelivery{Path: path, RejectsPath: rejects, DryRun: true})
+		benchmarkDelivery(b, Delivery{Lines: SalesLines{}, Path: path, RejectsPath: rejects, DryRun: true})
 	})
 	b.Run("sent", func(b *testing.B) {
 		kafka := devstack.TestKafka(b, kfake.SeedTopics(6, "recon.accrue"))
@@ -29,11 +29,11 @@ func BenchmarkDelivery(b *testing.B) {
 		_, _, err = registry.Register(b.Context(), "recon.accrue-value", schemas.SalesEnvelope)
 		require.NoError(b, err)
 		options := Options{Client: []kgo.Opt{kgo.SeedBrokers(kafka.Brokers()...)}, Registry: registry}
-		benchmarkDelivery(b, SalesDelivery{Path: path, RejectsPath: rejects, Options: options})
+		benchmarkDelivery(b, Delivery{Lines: SalesLines{}, Path: path, RejectsPath: rejects, Options: options})
 	})
 }
 
-func benchmarkDelivery(b *testing.B, delivery SalesDelivery) {
+func benchmarkDelivery(b *testing.B, delivery Delivery) {
 	b.Helper()
 	b.ReportAllocs()
 	var lines int64

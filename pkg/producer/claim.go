@@ -25,16 +25,15 @@ type SalesClaim struct {
 	CorrelationID string
 }
 
-// SalesColumns are the columns of a file of claims; they may stand in any
-// order.
-func SalesColumns() []string {
+// salesColumns are in the order in which claimOf takes them.
+func salesColumns() []string {
 	return []string{
 		"vendor_id", "store_id", "retailer_invoice", "line_item_hash", "promo_tier", "claim_period",
 		"agreement_version", "qualifying_units", "tier_rate", "claimed_amount", "currency", "transaction_date",
 	}
 }
 
-// claimOf takes the values of SalesColumns, in their order.
+// claimOf takes the values of a claim's columns, in their order.
 func claimOf(values []string) SalesClaim {
 	return SalesClaim{
 		VendorID:         values[0],
@@ -67,41 +66,14 @@ func (c *SalesClaim) fill(e *sales.Envelope) (failure *settle.Failure) {
 	if e.AgreementVersion, failure = sales.ParseAgreementVersion(c.AgreementVersion); failure != nil {
 		return failure
 	}
-	if failure = c.fillDecimals(p); failure != nil {
+	failure = fillDecimals(
+		decimalField{name: "qualifying_units", text: c.QualifyingUnits, into: &p.QualifyingUnits},
+		decimalField{name: "tier_rate", text: c.TierRate, into: &p.TierRate},
+		decimalField{name: "claimed_amount", text: c.ClaimedAmount, into: &p.ClaimedAmount, optional: true},
+	)
+	if failure != nil {
 		return failure
 	}
 	p.TransactionDate, failure = parseDate("transaction_date", c.TransactionDate)
 	return failure
 }
-
-func (c *SalesClaim) fillDecimals(p *sales.Payload) *settle.Failure {
-	for _, field := range [...]struct {
-		name, text string
-		into       *[]byte
-		optional   bool
-	}{
-		{"qualifying_units", c.QualifyingUnits, &p.QualifyingUnits, false},
-		{"tier_rate", c.TierRate, &p.TierRate, false},
-		{"claimed_amount", c.ClaimedAmount, &p.ClaimedAmount, true},
-	} {
-		switch {
-		case field.text == "" && field.optional:
-			continue
-		case field.text == "":
-			return settle.Structural(settle.ReasonMissingField, field.name, "")
-		}
-		decimal, failure := settle.ParseDecimal(field.name, field.text)
-		if failure != nil {
-			return failure
-		}
-		unscaled, err := decimal.AppendUnscaled(make([]byte, 0, usualUnscaledBytes), sales.DecimalScale)
-		if err != nil {
-			return settle.Business(settle.ReasonOutOfRange, field.name, field.text).WithDetail("%v", err)
-		}
-		*field.into = unscaled
-	}
-	return nil
-}
-
-// usualUnscaledBytes is what most decimals take: nine digits before the point.
-const usualUnscaledBytes = 8

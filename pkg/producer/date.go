@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tieout/tieout/pkg/settle"
+	"github.com/tieout/tieout/streams/trades"
 )
 
 // parseDate reads an RFC 3339 date and time with its zone, as microseconds
@@ -14,16 +15,45 @@ func parseDate(field, text string) (int64, *settle.Failure) {
 	if text == "" {
 		return 0, settle.Structural(settle.ReasonMissingField, field, "")
 	}
-	date, err := time.Parse(time.RFC3339, text)
-	if err != nil || !hasDateForm(text) {
+	date, fraction, ok := parseTime(text)
+	if !ok {
 		return 0, settle.Structural(settle.ReasonInvalidDate, field, text).
 			WithDetail("want a date of RFC 3339 with its zone, such as 2010-12-01T08:26:00Z")
 	}
-	if fraction, _ := behindSeconds(text); len(strings.TrimRight(fraction, "0")) > microDigits {
+	if len(strings.TrimRight(fraction, "0")) > microDigits {
 		return 0, settle.Structural(settle.ReasonInvalidDate, field, text).
 			WithDetail("it is finer than a microsecond")
 	}
 	return date.UnixMicro(), nil
+}
+
+// ParseInterval reads the start of a settlement interval in any zone, and writes
+// it in the one way that keys are made of.
+func ParseInterval(field, text string) (string, *settle.Failure) {
+	if text == "" {
+		return "", settle.Structural(settle.ReasonMissingField, field, "")
+	}
+	start, fraction, ok := parseTime(text)
+	if !ok {
+		return "", settle.Structural(settle.ReasonInvalidInterval, field, text).
+			WithDetail("want its start in RFC 3339 with a zone, such as 2019-06-19T00:00:00-04:00")
+	}
+	if fraction != "" {
+		return "", settle.Structural(settle.ReasonInvalidInterval, field, text).
+			WithDetail("it has a fraction of a second")
+	}
+	return trades.FormatInterval(start), nil
+}
+
+// parseTime reads a date and time as RFC 3339 has it, and the digits behind its
+// seconds.
+func parseTime(text string) (date time.Time, fraction string, ok bool) {
+	date, err := time.Parse(time.RFC3339, text)
+	if err != nil || !hasDateForm(text) {
+		return time.Time{}, "", false
+	}
+	fraction, _ = behindSeconds(text)
+	return date, fraction, true
 }
 
 const (

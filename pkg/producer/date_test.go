@@ -63,3 +63,37 @@ func TestDate_WhatTimeWritesIsRead(t *testing.T) {
 		require.Equal(t, micros, got)
 	})
 }
+
+func TestInterval_IsTheSameInEveryZone(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2019-06-19T04:00:00Z":      "2019-06-19T04:00:00Z",
+		"2019-06-19T04:00:00+00:00": "2019-06-19T04:00:00Z",
+		"2019-06-19T04:00:00-00:00": "2019-06-19T04:00:00Z",
+		"2019-06-19T09:30:00+05:30": "2019-06-19T04:00:00Z",
+		"2019-11-03T01:00:00-04:00": "2019-11-03T05:00:00Z",
+		"2019-11-03T01:00:00-05:00": "2019-11-03T06:00:00Z",
+		"2019-03-10T03:00:00-04:00": "2019-03-10T07:00:00Z",
+		"2019-12-31T23:59:59-23:59": "2020-01-01T23:58:59Z",
+	} {
+		got, failure := ParseInterval("interval", text)
+		require.Nil(t, failure, text)
+		require.Equal(t, want, got, text)
+	}
+}
+
+func TestInterval_WithoutAZoneOrWithAFractionIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"2019-06-19T04:00:00", "2019-06-19", "2019-06-19T04:00Z", "2019-06-19 04:00:00Z", "2019-06-19t04:00:00z", "2019-13-01T00:00:00Z",
+		"2019-06-19T04:00:00.5Z", "2019-06-19T04:00:00.0Z", "2019-06-19T04:00:00.000000000+01:00", "2019-06-19T04:00:00.Z", "2019-06-19T24:00:00Z",
+		"2019-06-19T04:00:00 America/New_York", "2019-06-19T04:00:00EST", "1560916800", "\xff",
+	} {
+		_, failure := ParseInterval("interval", text)
+		require.NotNil(t, failure, text)
+		require.Equal(t, settle.ReasonInvalidInterval, failure.Reason, text)
+		require.Equal(t, "interval", failure.Field)
+	}
+	_, failure := ParseInterval("interval", "")
+	require.Equal(t, settle.ReasonMissingField, failure.Reason)
+}

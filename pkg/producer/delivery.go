@@ -11,16 +11,44 @@ import (
 	"github.com/tieout/tieout/pkg/settle"
 )
 
-// A SalesDelivery sends a file of claim lines: it checks each line, sends the
-// good ones in order, and puts the others into a rejects file.
-type SalesDelivery struct {
-	Path string
+// Lines say what the lines of a file are, and how they become one stream's
+// envelopes: all that is particular to a stream in its delivery.
+type Lines interface {
+	// Columns are those of a file of such lines.
+	Columns() Columns
+
+	stream() settle.Stream
+	// prepare fills in the options that are only this stream's, and says what is
+	// wrong with them.
+	prepare(*Options) error
+	builder(*Options) lineBuilder
+}
+
+// A lineBuilder makes the envelope of one line, whose values are those of its
+// Columns, or says why it can't be one.
+type lineBuilder interface {
+	buildLine(values []string, correlationID string) (settle.Envelope, *settle.Failure, error)
+}
+
+// complete gives an envelope that was filled in a correlation id, where it has
+// none, checks its form, and gives it its key.
+func complete(e settle.Envelope, correlationID, key *string, messageID string) *settle.Failure {
+	*correlationID = cmp.Or(*correlationID, messageID)
+	computed, failure := e.CheckForm()
+	if failure == nil {
+		*key = computed.Hex()
+	}
+	return failure
+}
+
+// A Delivery sends a file of lines: it checks each line, sends the good ones in
+// order, and puts the others into a rejects file.
+type Delivery struct {
+	Lines Lines
+	Path  string
 	// RejectsPath is where refused lines go (default: the path and
 	// .rejects.csv).
 	RejectsPath string
-	// VendorsPath is a file of the vendors that may claim, as ReadVendors reads
-	// it (default: all may).
-	VendorsPath string
 	// Strict checks the whole file first, and sends nothing where a line is
 	// refused.
 	Strict bool
@@ -55,9 +83,9 @@ type Report struct {
 	Seconds       float64  `json:"seconds"`
 }
 
-// Run delivers the file. The error is a *FileError, one of NewSales, or a
+// Run delivers the file. The error is a *FileError, one of NewSales or NewTrades, or a
 // *DeliveryError where something may have been sent.
-func (d SalesDelivery) Run(ctx context.Context) (report Report, err error) {
+func (d Delivery) Run(ctx context.Context) (report Report, err error) {
 	start := time.Now()
 	file, err := OpenFile(ctx, d.Path)
 	if err != nil {
@@ -65,16 +93,12 @@ func (d SalesDelivery) Run(ctx context.Context) (report Report, err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 
-	if d.VendorsPath != "" {
-		if d.Options.Vendors, err = ReadVendors(ctx, d.VendorsPath); err != nil {
-			return Report{}, err
-		}
-	}
-	d.Options.RunID = cmp.Or(d.Options.RunID, file.DefaultRunID(salesStream))
-	if err := d.Options.Validate(); err != nil {
+	stream := d.Lines.stream().Name()
+	d.Options.RunID = cmp.Or(d.Options.RunID, file.DefaultRunID(stream))
+	if err := d.Options.prepare(d.Lines); err != nil {
 		return Report{}, err
 	}
-	topic, err := d.Options.topic(salesStream)
+	topic, err := d.Options.topic(stream)
 	if err != nil {
 		return Report{}, err
 	}
@@ -91,8 +115,8 @@ func (d SalesDelivery) Run(ctx context.Context) (report Report, err error) {
 
 // deliver goes over the lines, and leaves a rejects file only where it got to
 // the end of them.
-func (d SalesDelivery) deliver(ctx context.Context, file *File, report *Report) error {
-	lines, err := file.Lines(SalesColumns())
+func (d Delivery) deliver(ctx context.Context, file *File, report *Report) error {
+	lines, err := file.Lines(d.Lines.Columns())
 	if err != nil {
 		return err
 	}
@@ -110,13 +134,13 @@ func (d SalesDelivery) deliver(ctx context.Context, file *File, report *Report) 
 	return rejects.Commit()
 }
 
-func (d SalesDelivery) checkAndSend(ctx context.Context, file *File, rejects *Rejects, report *Report) error {
+func (d Delivery) checkAndSend(ctx context.Context, file *File, rejects *Rejects, report *Report) error {
 	if d.Strict || d.DryRun {
 		if err := d.check(ctx, file, rejects, report); err != nil || d.DryRun || report.Rejected > 0 {
 			return err
 		}
 	}
-	producer, err := NewSales(ctx, d.Options)
+	producer, err := newEnqueuer(ctx, &d.Options, d.Lines.stream())
 	if err != nil {
 		return err
 	}
@@ -125,27 +149,19 @@ func (d SalesDelivery) checkAndSend(ctx context.Context, file *File, rejects *Re
 }
 
 // check goes over the lines and sends none.
-func (d SalesDelivery) check(ctx context.Context, file *File, rejects *Rejects, report *Report) error {
-	builder := newSalesBuilder(&d.Options)
-	tally, err := d.pass(file, rejects, func(line Line) (*settle.Failure, error) {
-		_, failure, err := builder.Build(d.claim(line))
-		return failure, err
-	}).run(ctx)
+func (d Delivery) check(ctx context.Context, file *File, rejects *Rejects, report *Report) error {
+	tally, err := d.pass(file, rejects, func(settle.Envelope) error { return nil }).run(ctx)
 	report.count(tally)
 	return err
 }
 
 // send goes over the lines and sends the good ones. Where ctx ends it sends no
 // more, and waits a little for those under way.
-func (d SalesDelivery) send(ctx context.Context, producer *Sales, file *File, rejects *Rejects, report *Report) error {
+func (d Delivery) send(ctx context.Context, producer *enqueuer, file *File, rejects *Rejects, report *Report) error {
 	underWay, cancel := withGrace(ctx, flushTimeout)
 	defer cancel()
-	tally, err := d.pass(file, rejects, func(line Line) (*settle.Failure, error) {
-		envelope, failure, err := producer.Build(d.claim(line))
-		if failure != nil || err != nil {
-			return failure, err
-		}
-		return nil, producer.Send(underWay, envelope)
+	tally, err := d.pass(file, rejects, func(envelope settle.Envelope) error {
+		return producer.enqueue(underWay, envelope)
 	}).run(ctx)
 	err = cmp.Or(err, producer.Flush(underWay))
 
@@ -164,20 +180,21 @@ func (d SalesDelivery) send(ctx context.Context, producer *Sales, file *File, re
 	return nil
 }
 
-func (d SalesDelivery) pass(file *File, rejects *Rejects, handle func(Line) (*settle.Failure, error)) pass {
-	p := pass{file: file, columns: SalesColumns(), rejects: rejects, handle: handle}
+// pass builds the envelope of each line and hands it over. The line's number
+// makes its correlation id: whoever sees an outcome finds the line.
+func (d Delivery) pass(file *File, rejects *Rejects, handle func(settle.Envelope) error) pass {
+	builder := d.Lines.builder(&d.Options)
+	p := pass{file: file, columns: d.Lines.Columns(), rejects: rejects, handle: func(line Line) (*settle.Failure, error) {
+		envelope, failure, err := builder.buildLine(line.Values, d.Options.RunID+":"+strconv.FormatInt(line.Number, 10))
+		if failure != nil || err != nil {
+			return failure, err
+		}
+		return nil, handle(envelope)
+	}}
 	if d.Progress != nil {
 		p.progress = func(done int64) { d.Progress(done, file.Size()) }
 	}
 	return p
-}
-
-// claim takes a line, whose number makes its correlation id: whoever sees an
-// outcome finds the line.
-func (d SalesDelivery) claim(line Line) *SalesClaim {
-	claim := claimOf(line.Values)
-	claim.CorrelationID = d.Options.RunID + ":" + strconv.FormatInt(line.Number, 10)
-	return &claim
 }
 
 func (r *Report) count(tally Tally) {

@@ -33,7 +33,7 @@ func TestDelivery_PlantedLinesAreSentInOrderOrRefused(t *testing.T) {
 	t.Parallel()
 	installation := startInstallation(t)
 	path := copied(t, "planted", "sales_planted.claims.csv")
-	report, err := SalesDelivery{Path: path, Options: installation.options()}.Run(t.Context())
+	report, err := Delivery{Lines: SalesLines{}, Path: path, Options: installation.options()}.Run(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 364, report.Lines)
 	require.EqualValues(t, 329, report.Sent)
@@ -47,8 +47,7 @@ func TestDelivery_PlantedLinesAreSentInOrderOrRefused(t *testing.T) {
 	lastLine := make(map[int32]int)
 	for _, envelope := range installation.envelopes(t, 329) {
 		record := envelope.record
-		number, err := strconv.Atoi(strings.TrimPrefix(envelope.CorrelationID, report.RunID+":"))
-		require.NoError(t, err)
+		number := lineNumber(t, report, envelope.CorrelationID)
 		require.Greater(t, number, lastLine[record.Partition], "order is kept")
 		lastLine[record.Partition] = number
 
@@ -91,14 +90,14 @@ func TestDelivery_MendedRejectsAreSent(t *testing.T) {
 	t.Parallel()
 	installation := startInstallation(t)
 	path := copied(t, "planted", "sales_planted.claims.csv")
-	_, err := SalesDelivery{Path: path, Options: installation.options()}.Run(t.Context())
+	_, err := Delivery{Lines: SalesLines{}, Path: path, Options: installation.options()}.Run(t.Context())
 	require.NoError(t, err)
 
 	text, err := os.ReadFile(path + ".rejects.csv")
 	require.NoError(t, err)
 	mended := strings.NewReplacer(",latest,", ",7,", ",2010Q4,", ",2010-Q4,", ",yesterday", ",2010-12-01T08:26:00Z").Replace(string(text))
 	require.NoError(t, os.WriteFile(path+".rejects.csv", []byte(mended), 0o600))
-	report, err := SalesDelivery{Path: path + ".rejects.csv", Options: installation.options()}.Run(t.Context())
+	report, err := Delivery{Lines: SalesLines{}, Path: path + ".rejects.csv", Options: installation.options()}.Run(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 3, report.Sent)
 	require.EqualValues(t, 32, report.Rejected)
@@ -110,7 +109,7 @@ func TestDelivery_MonthOfClaims(t *testing.T) {
 	installation := startInstallation(t)
 	path := copied(t, "sales", "retail_2010_12.claims.csv.gz")
 	var done, total int64
-	report, err := SalesDelivery{Path: path, Options: installation.options(), Progress: func(d, of int64) { done, total = d, of }}.Run(t.Context())
+	report, err := Delivery{Lines: SalesLines{}, Path: path, Options: installation.options(), Progress: func(d, of int64) { done, total = d, of }}.Run(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 42_944, report.Sent)
 	require.Zero(t, report.Rejected)
@@ -131,9 +130,9 @@ func TestDelivery_TheSameContentIsTheSameRunInAnotherDelivery(t *testing.T) {
 	installation := startInstallation(t)
 	text, err := os.ReadFile(filepath.Join(testdata, "claims", "quotes_doubled", "claims.csv"))
 	require.NoError(t, err)
-	plain, err := SalesDelivery{Path: written(t, "a.csv", text), Options: installation.options()}.Run(t.Context())
+	plain, err := Delivery{Lines: SalesLines{}, Path: written(t, "a.csv", text), Options: installation.options()}.Run(t.Context())
 	require.NoError(t, err)
-	again, err := SalesDelivery{Path: written(t, "b.csv.gz", zipped(t, string(text))), Options: installation.options()}.Run(t.Context())
+	again, err := Delivery{Lines: SalesLines{}, Path: written(t, "b.csv.gz", zipped(t, string(text))), Options: installation.options()}.Run(t.Context())
 	require.NoError(t, err)
 	require.Regexp(t, `^sales-[0-9a-f]{16}$`, plain.RunID)
 	require.Equal(t, plain.RunID, again.RunID)
@@ -141,7 +140,7 @@ func TestDelivery_TheSameContentIsTheSameRunInAnotherDelivery(t *testing.T) {
 
 	options := installation.options()
 	options.RunID = "december"
-	named, err := SalesDelivery{Path: written(t, "c.csv", text), Options: options}.Run(t.Context())
+	named, err := Delivery{Lines: SalesLines{}, Path: written(t, "c.csv", text), Options: options}.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "december", named.RunID)
 }
@@ -154,7 +153,7 @@ func TestDelivery_TierPicksTheTopic(t *testing.T) {
 			installation := startInstallation(t)
 			options := installation.options()
 			options.Tier = tier
-			report, err := SalesDelivery{Path: copied(t, "claims", "carriage_returns", "claims.csv"), Options: options}.Run(t.Context())
+			report, err := Delivery{Lines: SalesLines{}, Path: copied(t, "claims", "carriage_returns", "claims.csv"), Options: options}.Run(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, topic, report.Topic)
 			for _, envelope := range installation.envelopes(t, 2) {
@@ -169,7 +168,7 @@ func TestDelivery_StrictSendsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	installation := startInstallation(t)
 	path := copied(t, "planted", "sales_planted.claims.csv")
-	report, err := SalesDelivery{Path: path, Strict: true, Options: installation.options()}.Run(t.Context())
+	report, err := Delivery{Lines: SalesLines{}, Path: path, Strict: true, Options: installation.options()}.Run(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, report.Sent)
 	require.EqualValues(t, 35, report.Rejected)
@@ -177,7 +176,7 @@ func TestDelivery_StrictSendsAllOrNothing(t *testing.T) {
 	installation.records(t, 0)
 
 	good := copied(t, "sales", "retail_2010_12.claims.csv.gz")
-	report, err = SalesDelivery{Path: good, Strict: true, Options: installation.options()}.Run(t.Context())
+	report, err = Delivery{Lines: SalesLines{}, Path: good, Strict: true, Options: installation.options()}.Run(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 42_944, report.Sent)
 }
@@ -186,7 +185,7 @@ func TestDelivery_DryRunContactsNothing(t *testing.T) {
 	t.Parallel()
 	path := copied(t, "planted", "sales_planted.claims.csv")
 	for _, strict := range []bool{false, true} {
-		report, err := SalesDelivery{Path: path, DryRun: true, Strict: strict}.Run(t.Context())
+		report, err := Delivery{Lines: SalesLines{}, Path: path, DryRun: true, Strict: strict}.Run(t.Context())
 		require.NoError(t, err)
 		require.True(t, report.DryRun)
 		require.Zero(t, report.Sent)
@@ -202,7 +201,7 @@ func TestDelivery_InterruptedWaitsForWhatIsUnderWayAndSaysHowMuch(t *testing.T) 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := false
-	_, err := SalesDelivery{Path: path, Options: installation.options(), Progress: func(done, total int64) {
+	_, err := Delivery{Lines: SalesLines{}, Path: path, Options: installation.options(), Progress: func(done, total int64) {
 		if done > total/2 {
 			cancel()
 		}
@@ -226,7 +225,7 @@ func TestDelivery_InterruptedDoesNotWaitForABrokerThatIsSilent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	start := time.Now()
-	_, err := SalesDelivery{Path: copied(t, "sales", "retail_2010_12.claims.csv.gz"), Options: installation.options(), Progress: func(done, total int64) {
+	_, err := Delivery{Lines: SalesLines{}, Path: copied(t, "sales", "retail_2010_12.claims.csv.gz"), Options: installation.options(), Progress: func(done, total int64) {
 		if done > total/4 {
 			cancel()
 		}
@@ -251,7 +250,7 @@ func TestDelivery_ThatCannotGoOnSaysHowMuchIsAcknowledged(t *testing.T) {
 	options := installation.options()
 	options.DeliveryTimeout = time.Second
 	closed := false
-	_, err := SalesDelivery{Path: path, Options: options, Progress: func(done, total int64) {
+	_, err := Delivery{Lines: SalesLines{}, Path: path, Options: options, Progress: func(done, total int64) {
 		if done > total/2 && !closed {
 			closed = true
 			installation.kafka.Cluster.Close()
@@ -285,7 +284,7 @@ func TestDelivery_SaysWhatIsMissingBeforeAnythingIsSent(t *testing.T) {
 		"the registry has no schema for subject recon.accrue-value, or another one: run `tieout setup`": noSchema,
 		"schema registry http://127.0.0.1:1: the schema of subject recon.accrue-value: ":                noRegistry,
 	} {
-		_, err := SalesDelivery{Path: path, Options: options}.Run(t.Context())
+		_, err := Delivery{Lines: SalesLines{}, Path: path, Options: options}.Run(t.Context())
 		require.ErrorContains(t, err, want)
 	}
 	requireNothingElse(t, path)

@@ -8,13 +8,15 @@
 //	err = p.Send(ctx, envelope)               // in order, not yet acknowledged
 //	err = p.Flush(ctx)                        // now it is
 //
-// A whole file: SalesDelivery. Its lines are checked one by one; the good ones
+// Trades go the same way, from a Trade by NewTrades. A whole file of either is a
+// Delivery of SalesLines or TradeLines. Its lines are checked one by one; the good ones
 // are sent in the order of the file, the others go to a rejects file:
 //
 //   - a line that can't be told apart into as many fields as the header has:
 //     wrong_field_count (LineReader);
 //   - one that is longer than a line may be: field_too_long;
-//   - one that can't be a claim: what SalesBuilder.Build says.
+//   - one that can't be a record: what SalesBuilder.Build or
+//     TradesBuilder.Build says.
 //
 // Records are acknowledged by all in-sync replicas, sent idempotently and
 // compressed. Their key is the reconciliation key in 64 hexadecimal characters,

@@ -114,7 +114,7 @@ const fileBufferBytes = 64 << 10
 
 // Lines begins to read the file's lines from the first one; it ends an earlier
 // reading. columns are those that the header must have.
-func (f *File) Lines(columns []string) (*LineReader, error) {
+func (f *File) Lines(columns Columns) (*LineReader, error) {
 	text, err := f.text()
 	if err != nil {
 		return nil, err

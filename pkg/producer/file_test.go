@@ -60,7 +60,7 @@ func TestFile_IsKnownByItsTextAndNotByItsName(t *testing.T) {
 			require.Equal(t, sha256.Sum256([]byte(twoLines)), file.Digest())
 			require.Equal(t, "sales-1de5c212a5516d8f", file.DefaultRunID("sales"))
 			for range 2 { // it can be read as often as needed
-				lines, err := file.Lines([]string{"b"})
+				lines, err := file.Lines(Columns{Required: []string{"b"}})
 				require.NoError(t, err)
 				require.Equal(t, []seenLine{{Number: 2, Values: []string{"2"}}, {Number: 3, Values: []string{"4"}}}, readLines(t, lines))
 			}
@@ -116,7 +116,7 @@ func TestFile_ThatChangesWhileItIsReadIsNoticed(t *testing.T) {
 	file := opened(t, path)
 	require.NoError(t, os.WriteFile(path, []byte(twoLines+"5,6\r\n"), 0o600))
 
-	lines, err := file.Lines([]string{"a"})
+	lines, err := file.Lines(Columns{Required: []string{"a"}})
 	require.NoError(t, err)
 	for err == nil {
 		_, err = lines.Read()

@@ -34,11 +34,12 @@ func TestDelivery_OfHostileFiles(t *testing.T) {
 			require.Len(t, claims, 1)
 			got := t.TempDir()
 			installation := startInstallation(t)
-			delivery := SalesDelivery{
-				Path: claims[0], RejectsPath: filepath.Join(got, "rejects.csv"), Options: installation.options(),
+			delivery := Delivery{
+				Lines: SalesLines{}, Path: claims[0], RejectsPath: filepath.Join(got, "rejects.csv"), Options: installation.options(),
 			}
 			if vendors := filepath.Join(folder, "vendors.csv"); exists(t, vendors) {
-				delivery.VendorsPath = vendors
+				delivery.Options.Vendors, err = ReadVendors(t.Context(), vendors)
+				require.NoError(t, err)
 			}
 			report, err := delivery.Run(t.Context())
 			if err != nil {

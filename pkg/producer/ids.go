@@ -2,6 +2,7 @@ package producer
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -26,5 +27,8 @@ func (i *ids) next() (string, error) {
 		i.last++ // this millisecond has no larger id left
 		id, err = ulid.New(i.last, i.entropy)
 	}
-	return id.String(), err
+	if err != nil {
+		return "", fmt.Errorf("make a message id: %w", err)
+	}
+	return id.String(), nil
 }

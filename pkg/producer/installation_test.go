@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"encoding/binary"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ type installation struct {
 func startInstallation(t *testing.T) *installation {
 	t.Helper()
 	i := &installation{
-		kafka: devstack.TestKafka(t, kfake.SeedTopics(6, "recon.validate", "recon.accrue", "recon.dlq")),
+		kafka: devstack.TestKafka(t, kfake.SeedTopics(6, testTopics()...)),
 	}
 	i.registry = testRegistry(t, devstack.TestRegistry(t).URL())
 	for _, topic := range []string{"recon.validate", "recon.accrue"} {
@@ -36,7 +37,14 @@ func startInstallation(t *testing.T) *installation {
 		i.schemaID, _, err = i.registry.Register(t.Context(), topic+"-value", schemas.SalesEnvelope)
 		require.NoError(t, err)
 	}
+	_, _, err := i.registry.Register(t.Context(), "etrm.trades-value", schemas.TradeRecord)
+	require.NoError(t, err)
 	return i
+}
+
+// testTopics are those that producers send to.
+func testTopics() []string {
+	return []string{"recon.validate", "recon.accrue", "recon.dlq", "etrm.trades"}
 }
 
 func testRegistry(t *testing.T, url string) *codec.Registry {
@@ -97,7 +105,7 @@ func (i *installation) envelopes(t *testing.T, count int) []readEnvelope {
 // records reads exactly so many records of all topics.
 func (i *installation) records(t *testing.T, count int) (records []*kgo.Record) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(i.kafka.Brokers()...), kgo.ConsumeTopics("recon.validate", "recon.accrue", "recon.dlq"),
+	client, err := kgo.NewClient(kgo.SeedBrokers(i.kafka.Brokers()...), kgo.ConsumeTopics(testTopics()...),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(50*time.Millisecond))
 	require.NoError(t, err)
 	defer client.Close()
@@ -113,6 +121,14 @@ func (i *installation) records(t *testing.T, count int) (records []*kgo.Record) 
 	records = append(records, client.PollFetches(ctx).Records()...)
 	require.Len(t, records, count)
 	return records
+}
+
+// lineNumber is the number of the line that a correlation id names.
+func lineNumber(t *testing.T, report Report, correlationID string) int {
+	t.Helper()
+	number, err := strconv.Atoi(strings.TrimPrefix(correlationID, report.RunID+":"))
+	require.NoError(t, err)
+	return number
 }
 
 // decimalText is a decimal, as that library has it, without the zeros behind it.

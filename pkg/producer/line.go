@@ -16,7 +16,8 @@ import (
 type Line struct {
 	// Number is the line of text on which it begins; the header's is 1.
 	Number int64
-	// Values are the wanted columns, in the order in which they were asked for.
+	// Values are the columns that were asked for: the required ones in their order
+	// and the optional ones in theirs.
 	Values []string
 	// Original is the line as it stood, for the rejects file.
 	Original []string
@@ -39,9 +40,9 @@ type LineReader struct {
 	header *header
 }
 
-// NewLineReader reads the header, which must have the wanted columns.
-func NewLineReader(in io.Reader, columns []string) (*LineReader, error) {
-	r := &LineReader{text: newTextBuffer(in), values: make([]string, len(columns))}
+// NewLineReader reads the header, which must have the required columns.
+func NewLineReader(in io.Reader, columns Columns) (*LineReader, error) {
+	r := &LineReader{text: newTextBuffer(in), values: make([]string, len(columns.names()))}
 	if err := r.text.skipByteOrderMark(); err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func NewLineReader(in io.Reader, columns []string) (*LineReader, error) {
 	case failure != nil:
 		return nil, &HeaderError{fmt.Sprintf("on line %d isn't CSV: %s", number, failure.Value)}
 	}
-	r.header, err = parseHeader(slices.Clone(r.fields), columns)
+	r.header, err = parseHeader(slices.Clone(r.fields), &columns)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +87,8 @@ func (r *LineReader) Read() (Line, error) {
 			fmt.Sprintf("%d fields instead of %d", len(r.fields), len(r.header.names)))
 		return line, nil
 	}
-	for i, at := range r.header.at {
-		r.values[i] = r.fields[at]
+	for i := range r.values {
+		r.values[i] = r.header.value(r.fields, i)
 	}
 	line.Values = r.values
 	return line, nil

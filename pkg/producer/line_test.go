@@ -23,7 +23,7 @@ type seenLine struct {
 }
 
 func seenLines(t require.TestingT, in io.Reader, columns ...string) []seenLine {
-	lines, err := NewLineReader(in, columns)
+	lines, err := NewLineReader(in, Columns{Required: columns})
 	require.NoError(t, err)
 	return readLines(t, lines)
 }
@@ -139,7 +139,7 @@ func TestLines_HoldABoundedPieceOfTheFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			lines, err := NewLineReader(strings.NewReader(test.text), []string{"a", "b"})
+			lines, err := NewLineReader(strings.NewReader(test.text), Columns{Required: []string{"a", "b"}})
 			require.NoError(t, err)
 			require.Empty(t, cmp.Diff(test.want, readLines(t, lines)))
 			require.LessOrEqual(t, cap(lines.text.buffer), 2*maxLineBytes)
@@ -152,7 +152,7 @@ func TestLines_BehindAQuoteThatIsNeverClosedGoOn(t *testing.T) {
 	t.Parallel()
 	const behind = maxLineBytes / 4
 	text := "a,b\n\"1,2\n" + strings.Repeat("3,4\n", behind) + "5,\"6\"\n"
-	lines, err := NewLineReader(strings.NewReader(text), []string{"a", "b"})
+	lines, err := NewLineReader(strings.NewReader(text), Columns{Required: []string{"a", "b"}})
 	require.NoError(t, err)
 	seen := readLines(t, lines)
 	require.Len(t, seen, 1+behind+1)
@@ -166,7 +166,7 @@ func TestLines_ReadErrorIsNoEnd(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	for _, text := range []string{"a,b\n1,2\n3", "a,b\n1,2\n3,\"4"} {
-		lines, err := NewLineReader(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), []string{"a"})
+		lines, err := NewLineReader(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), Columns{Required: []string{"a"}})
 		require.NoError(t, err)
 		_, err = lines.Read()
 		require.NoError(t, err)
@@ -184,6 +184,8 @@ func TestHeader_SaysWhatIsWrongWithIt(t *testing.T) {
 		"lacks a column":     {"a,c\n", "the header lacks the column b"},
 		"spelt differently":  {"a, B\n", `the header lacks the column b: it has " B", and names must be equal`},
 		"semicolons":         {"a;b\n", "the header lacks the column a: fields must be separated by commas"},
+		"optional, spelt so": {"a,b,D\n", `the header lacks the column d: it has "D", and names must be equal`},
+		"optional twice":     {"a,d,b,d\n", "the header has the column d twice"},
 		"has one twice":      {"a,b,a\n", "the header has the column a twice"},
 		"is not UTF-8":       {"a,b,\xff\n", "the header isn't UTF-8 text"},
 		"UTF-16":             {"\xff\xfea\x00,\x00b\x00\n\x00", "the header isn't UTF-8 text"},
@@ -192,7 +194,9 @@ func TestHeader_SaysWhatIsWrongWithIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := NewLineReader(strings.NewReader(test.text), []string{"a", "b"})
+			_, err := NewLineReader(strings.NewReader(test.text), Columns{
+				Required: []string{"a", "b"}, Optional: []string{"d"}, Reserved: reservedColumns(),
+			})
 			require.EqualError(t, err, test.want)
 		})
 	}
@@ -200,10 +204,27 @@ func TestHeader_SaysWhatIsWrongWithIt(t *testing.T) {
 
 func TestHeader_NamesTheColumnsThatAreNotUsed(t *testing.T) {
 	t.Parallel()
-	lines, err := NewLineReader(strings.NewReader("line,field,value,reason,note,a,,\n"), []string{"a"})
+	lines, err := NewLineReader(strings.NewReader("line,field,value,reason,note,a,,\n"), Columns{Required: []string{"a"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"note"}, lines.Unused())
 	require.Equal(t, []string{"note", "a", "", ""}, lines.Columns())
+}
+
+func TestHeader_OptionalColumnsAreEmptyWhereTheFileLacksThem(t *testing.T) {
+	t.Parallel()
+	columns := Columns{Required: []string{"a"}, Optional: []string{"d", "e"}}
+	for text, want := range map[string][]string{
+		"a\n1\n":         {"1", "", ""},
+		"e,a\n2,1\n":     {"1", "", "2"},
+		"d,a,e\n3,1,2\n": {"1", "3", "2"},
+	} {
+		lines, err := NewLineReader(strings.NewReader(text), columns)
+		require.NoError(t, err)
+		require.Empty(t, lines.Unused())
+		line, err := lines.Read()
+		require.NoError(t, err)
+		require.Equal(t, want, line.Values)
+	}
 }
 
 // Whatever stands in the fields, quoted as RFC 4180 has it, comes back byte by
@@ -240,7 +261,7 @@ func FuzzLines(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		lines, err := NewLineReader(strings.NewReader(string(text)), []string{"a"})
+		lines, err := NewLineReader(strings.NewReader(string(text)), Columns{Required: []string{"a"}})
 		if err != nil {
 			return
 		}

@@ -30,9 +30,9 @@ type Options struct {
 	RunID string
 	// Delivery is the ULID of this sending of it (default: a new one).
 	Delivery string
-	// Tier picks the lane (default: ComputeHeavy).
+	// Tier picks the lane of sales (default: ComputeHeavy); trades have one lane.
 	Tier Tier
-	// Vendors are those that may claim (default: all).
+	// Vendors are those that may claim (default: all); trades have none.
 	Vendors Vendors
 
 	// Now and Entropy are what ids are made of (default: the clock and
@@ -51,22 +51,27 @@ func (o *Options) Validate() error {
 	if o.DeliveryTimeout == 0 {
 		o.DeliveryTimeout = defaultDeliveryTimeout
 	}
-	if o.Tier == "" {
-		o.Tier = ComputeHeavy
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Entropy == nil {
 		o.Entropy = rand.Reader
 	}
-	if _, err := ParseTier(string(o.Tier)); err != nil {
+	if _, err := ParseTier(string(o.Tier)); err != nil && o.Tier != "" {
 		return err
 	}
 	if o.DeliveryTimeout < 0 {
 		return fmt.Errorf("the delivery time-out is %s", o.DeliveryTimeout)
 	}
 	return errors.Join(CheckRunID(o.RunID), o.validateDelivery())
+}
+
+// prepare is Validate for a stream's lines.
+func (o *Options) prepare(lines Lines) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	return lines.prepare(o)
 }
 
 // topic is a stream's topic in this installation.

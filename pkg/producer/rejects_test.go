@@ -19,14 +19,14 @@ import (
 func refuse(t *testing.T, path, rejectsPath string) (Tally, []string, error) {
 	t.Helper()
 	file := opened(t, path)
-	lines, err := file.Lines([]string{"a", "b"})
+	lines, err := file.Lines(Columns{Required: []string{"a", "b"}})
 	require.NoError(t, err)
 	rejects, err := NewRejects(rejectsPath, file, lines.Columns())
 	if err != nil {
 		return Tally{}, nil, err
 	}
 	var accepted []string
-	tally, err := pass{file: file, columns: []string{"a", "b"}, rejects: rejects, handle: func(line Line) (*settle.Failure, error) {
+	tally, err := pass{file: file, columns: Columns{Required: []string{"a", "b"}}, rejects: rejects, handle: func(line Line) (*settle.Failure, error) {
 		if line.Values[0] != "good" {
 			return settle.Structural(settle.ReasonNotADecimal, "a", line.Values[0]), nil
 		}
@@ -176,7 +176,7 @@ func TestPass_EndsWithItsContextAndReportsProgress(t *testing.T) {
 	defer cancel()
 	var behind []int64
 	seen := 0
-	p := pass{file: file, columns: []string{"a"}, progress: func(bytes int64) { behind = append(behind, bytes) },
+	p := pass{file: file, columns: Columns{Required: []string{"a"}}, progress: func(bytes int64) { behind = append(behind, bytes) },
 		handle: func(Line) (*settle.Failure, error) {
 			if seen++; seen == 5_000 {
 				cancel()

@@ -2,12 +2,8 @@ package producer
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	"github.com/tieout/tieout/pkg/codec"
 	"github.com/tieout/tieout/pkg/settle"
-	"github.com/tieout/tieout/schemas"
 	"github.com/tieout/tieout/streams/sales"
 )
 
@@ -21,7 +17,7 @@ type SalesBuilder struct {
 // NewSalesBuilder makes a builder by the options' tier, vendors and source of
 // ids.
 func NewSalesBuilder(o Options) (*SalesBuilder, error) {
-	if err := o.Validate(); err != nil {
+	if err := o.prepare(SalesLines{}); err != nil {
 		return nil, err
 	}
 	return newSalesBuilder(&o), nil
@@ -50,23 +46,18 @@ func newSalesBuilder(o *Options) *SalesBuilder {
 func (b *SalesBuilder) Build(claim *SalesClaim) (*sales.Envelope, *settle.Failure, error) {
 	id, err := b.ids.next()
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a message id: %w", err)
+		return nil, nil, err
 	}
 	e := &sales.Envelope{MessageID: id, QueueTier: string(b.tier)}
 	if failure := claim.fill(e); failure != nil {
 		return nil, failure, nil
 	}
-	if e.CorrelationID == "" {
-		e.CorrelationID = id
-	}
-	key, failure := e.CheckForm()
-	if failure != nil {
+	if failure := complete(e, &e.CorrelationID, &e.ReconciliationKey, id); failure != nil {
 		return nil, failure, nil
 	}
 	if _, ok := b.vendors[e.VendorID]; !ok && b.vendors != nil {
 		return nil, settle.Structural(settle.ReasonUnmappedVendor, vendorColumn, e.VendorID), nil
 	}
-	e.ReconciliationKey = key.Hex()
 	return e, nil, nil
 }
 
@@ -75,72 +66,50 @@ func (b *SalesBuilder) Build(claim *SalesClaim) (*sales.Envelope, *settle.Failur
 // kept. It's for one goroutine at a time.
 type Sales struct {
 	*SalesBuilder
-	*sender
-	encoder *codec.Encoder
+	*enqueuer
 }
-
-// salesStream is the stream's name.
-const salesStream = "sales"
 
 // NewSales makes a producer whose topic is there and whose schema is
 // registered. The error is a *BrokerError, a *TopicMissingError, a
 // *SchemaMissingError, or one of pkg/codec.
 func NewSales(ctx context.Context, o Options) (*Sales, error) {
-	if err := o.Validate(); err != nil {
+	if err := o.prepare(SalesLines{}); err != nil {
 		return nil, err
 	}
-	if o.Registry == nil {
-		return nil, errors.New("there is no schema registry to encode by")
-	}
-	topic, err := o.topic(salesStream)
+	enqueuer, err := newEnqueuer(ctx, &o, sales.New())
 	if err != nil {
 		return nil, err
 	}
-	sender, err := newSender(&o, topic)
-	if err != nil {
-		return nil, err
-	}
-	s := &Sales{SalesBuilder: newSalesBuilder(&o), sender: sender}
-	if err := sender.connect(ctx); err != nil {
-		sender.Close()
-		return nil, err
-	}
-	if s.encoder, err = salesEncoder(ctx, &o); err != nil {
-		sender.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// salesEncoder finds the schema in the registry, where setup registers it.
-func salesEncoder(ctx context.Context, o *Options) (*codec.Encoder, error) {
-	subject, err := o.subject(salesStream)
-	if err != nil {
-		return nil, err
-	}
-	id, err := o.Registry.Lookup(ctx, subject, schemas.SalesEnvelope)
-	if errors.Is(err, codec.ErrNotRegistered) {
-		return nil, &SchemaMissingError{Subject: subject}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return codec.NewEncoder(schemas.SalesEnvelope, id)
+	return &Sales{SalesBuilder: newSalesBuilder(&o), enqueuer: enqueuer}, nil
 }
 
 // Send enqueues an envelope that Build made. It returns before the broker has
 // acknowledged it, and waits only where much is under way. The error is that of
 // this envelope or of any before it; there is no going on behind one.
-func (s *Sales) Send(ctx context.Context, e *sales.Envelope) error {
-	value, err := s.encoder.Append(make([]byte, 0, usualValueBytes), e)
-	if err != nil {
-		return err
-	}
-	return s.send(ctx, []byte(e.ReconciliationKey), value, e.CorrelationID)
+func (s *Sales) Send(ctx context.Context, e *sales.Envelope) error { return s.enqueue(ctx, e) }
+
+// SalesLines are lines of vendor claims.
+type SalesLines struct{}
+
+// Columns are those of a SalesClaim.
+func (SalesLines) Columns() Columns {
+	return Columns{Required: salesColumns(), Reserved: append(reservedColumns(), "queue_tier")}
 }
 
-// usualValueBytes holds most envelopes.
-const usualValueBytes = 384
+func (SalesLines) stream() settle.Stream { return sales.New() }
 
-// Flush waits until everything sent is acknowledged, or says why it isn't.
-func (s *Sales) Flush(ctx context.Context) error { return s.flush(ctx) }
+func (SalesLines) prepare(o *Options) error {
+	if o.Tier == "" {
+		o.Tier = ComputeHeavy
+	}
+	return nil
+}
+
+func (SalesLines) builder(o *Options) lineBuilder { return newSalesBuilder(o) }
+
+func (b *SalesBuilder) buildLine(values []string, correlationID string) (settle.Envelope, *settle.Failure, error) {
+	claim := claimOf(values)
+	claim.CorrelationID = correlationID
+	e, failure, err := b.Build(&claim)
+	return e, failure, err
+}

@@ -1,9 +1,7 @@
 package producer
 
 import (
-	"encoding/csv"
 	"io"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -112,10 +110,8 @@ func TestBuild_EntropyThatFailsIsNoFaultOfTheClaim(t *testing.T) {
 
 func TestBuild_RefusesWhatIsNoClaim(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		change func(*SalesClaim)
-		want   string
-	}{
+	builder := testBuilder(t, func(o *Options) { o.Vendors = Vendors{"V1": {}} })
+	requireRefused(t, goodClaim, builder.Build, map[string]refusal[SalesClaim]{
 		"version missing":      {func(c *SalesClaim) { c.AgreementVersion = "" }, "missing_field agreement_version"},
 		"version signed":       {func(c *SalesClaim) { c.AgreementVersion = "+1" }, "invalid_agreement_version agreement_version"},
 		"version latest":       {func(c *SalesClaim) { c.AgreementVersion = "latest" }, "invalid_agreement_version agreement_version"},
@@ -137,38 +133,41 @@ func TestBuild_RefusesWhatIsNoClaim(t *testing.T) {
 		"vendor not mapped":    {func(c *SalesClaim) { c.VendorID = "V2" }, "unmapped_vendor vendor_id"},
 		"numbers before texts": {func(c *SalesClaim) { c.VendorID, c.TierRate = "", "x" }, "not_a_decimal tier_rate"},
 		"texts before vendors": {func(c *SalesClaim) { c.VendorID, c.StoreID = "V2", "" }, "missing_field store_id"},
-	} {
+	})
+}
+
+// A refusal is what makes a line no record, and what it's called.
+type refusal[L any] struct {
+	change func(*L)
+	want   string // reason and field
+}
+
+// requireRefused holds a builder against lines that have one thing wrong.
+func requireRefused[L, E any](t *testing.T, good func() L, build func(*L) (*E, *settle.Failure, error), refusals map[string]refusal[L]) {
+	t.Helper()
+	for name, test := range refusals {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			builder := testBuilder(t, func(o *Options) { o.Vendors = Vendors{"V1": {}} })
-			claim := goodClaim()
-			test.change(&claim)
-			envelope, failure, err := builder.Build(&claim)
+			line := good()
+			test.change(&line)
+			envelope, failure, err := build(&line)
 			require.NoError(t, err)
 			require.Nil(t, envelope)
 			require.NotNil(t, failure)
 			require.Equal(t, test.want, string(failure.Reason)+" "+failure.Field)
+			require.Equal(t, settle.ReasonOutOfRange == failure.Reason, settle.ClassBusiness == failure.Class)
 		})
 	}
 }
 
-// What is content, and not form, becomes a record: the worker judges it.
-func TestBuild_LeavesContentToTheWorker(t *testing.T) {
-	t.Parallel()
-	for name, change := range map[string]func(*SalesClaim){
-		"tier":           func(c *SalesClaim) { c.PromoTier = "gold ?" },
-		"negative units": func(c *SalesClaim) { c.QualifyingUnits = "-1" },
-		"negative rate":  func(c *SalesClaim) { c.TierRate = "-0.000000001" },
-		"currency":       func(c *SalesClaim) { c.Currency = "KWD" },
-		"product":        func(c *SalesClaim) { c.QualifyingUnits, c.TierRate = "99999999999999999", "99999999999" },
-		"microseconds":   func(c *SalesClaim) { c.TransactionDate = "2010-12-01T08:26:00.123456000Z" },
-		"P13":            func(c *SalesClaim) { c.ClaimPeriod = "2010-P13" },
-	} {
+// requireBuilt holds a builder against lines that have nothing wrong with their
+// form.
+func requireBuilt[L, E any](t *testing.T, good func() L, build func(*L) (*E, *settle.Failure, error), changes map[string]func(*L)) {
+	t.Helper()
+	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			claim := goodClaim()
-			change(&claim)
-			envelope, failure, err := testBuilder(t, nil).Build(&claim)
+			line := good()
+			change(&line)
+			envelope, failure, err := build(&line)
 			require.NoError(t, err)
 			require.Nil(t, failure)
 			require.NotNil(t, envelope)
@@ -176,63 +175,18 @@ func TestBuild_LeavesContentToTheWorker(t *testing.T) {
 	}
 }
 
-func TestBuild_PlantedLinesAreRefusedAsExpected(t *testing.T) {
+// What is content, and not form, becomes a record: the worker judges it.
+func TestBuild_LeavesContentToTheWorker(t *testing.T) {
 	t.Parallel()
-	file := opened(t, filepath.Join(testdata, "planted", "sales_planted.claims.csv"))
-	lines, err := file.Lines(SalesColumns())
-	require.NoError(t, err)
-	expected := readCSV(t, filepath.Join(testdata, "planted", "sales_planted.expected.csv"))
-	builder := testBuilder(t, nil)
-	refused := 0
-	for _, row := range expected[1:] {
-		key, outcome, reason := row[0], row[1], row[3]
-		line, err := lines.Read()
-		require.NoError(t, err)
-		require.Nil(t, line.Failure)
-		claim := claimOf(line.Values)
-		envelope, failure, err := builder.Build(&claim)
-		require.NoError(t, err)
-		if outcome != "rejected" {
-			require.Nil(t, failure, "line %d", line.Number)
-			require.Equal(t, key, envelope.ReconciliationKey, "line %d", line.Number)
-			continue
-		}
-		refused++
-		require.NotNil(t, failure, "line %d", line.Number)
-		require.Equal(t, settle.Reason(reason), failure.Reason, "line %d", line.Number)
-	}
-	_, err = lines.Read()
-	require.ErrorIs(t, err, io.EOF)
-	require.Equal(t, 35, refused)
-}
-
-func TestBuild_MonthOfClaimsIsReadWhole(t *testing.T) {
-	t.Parallel()
-	file := opened(t, filepath.Join(testdata, "sales", "retail_2010_12.claims.csv.gz"))
-	expected := zippedCSV(t, filepath.Join(testdata, "sales", "retail_2010_12.expected.csv.gz"))
-	builder := testBuilder(t, nil)
-	seen := 0
-	tally, err := pass{file: file, columns: SalesColumns(), handle: func(line Line) (*settle.Failure, error) {
-		claim := claimOf(line.Values)
-		envelope, failure, err := builder.Build(&claim)
-		require.NoError(t, err)
-		require.Nil(t, failure)
-		seen++
-		require.Equal(t, expected[seen][0], envelope.ReconciliationKey)
-		return nil, nil
-	}}.run(t.Context())
-	require.NoError(t, err)
-	require.EqualValues(t, 42_944, tally.Lines)
-	require.Len(t, expected, seen+1)
-}
-
-func zippedCSV(t *testing.T, path string) [][]string {
-	t.Helper()
-	text, err := opened(t, path).text()
-	require.NoError(t, err)
-	rows, err := csv.NewReader(text).ReadAll()
-	require.NoError(t, err)
-	return rows
+	requireBuilt(t, goodClaim, testBuilder(t, nil).Build, map[string]func(*SalesClaim){
+		"tier":           func(c *SalesClaim) { c.PromoTier = "gold ?" },
+		"negative units": func(c *SalesClaim) { c.QualifyingUnits = "-1" },
+		"negative rate":  func(c *SalesClaim) { c.TierRate = "-0.000000001" },
+		"currency":       func(c *SalesClaim) { c.Currency = "KWD" },
+		"product":        func(c *SalesClaim) { c.QualifyingUnits, c.TierRate = "99999999999999999", "99999999999" },
+		"microseconds":   func(c *SalesClaim) { c.TransactionDate = "2010-12-01T08:26:00.123456000Z" },
+		"P13":            func(c *SalesClaim) { c.ClaimPeriod = "2010-P13" },
+	})
 }
 
 func TestOptions_SayWhatIsWrong(t *testing.T) {

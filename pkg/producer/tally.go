@@ -26,7 +26,7 @@ func (t Tally) RefusedTotal() (total int64) {
 // A pass goes over a file's lines once.
 type pass struct {
 	file     *File
-	columns  []string
+	columns  Columns
 	rejects  *Rejects          // may be nil: refused lines are only counted
 	progress func(bytes int64) // may be nil: called with how much text lies behind, and at the end with all
 	handle   func(Line) (*settle.Failure, error)

@@ -48,12 +48,13 @@ func (t Tier) lane() string {
 	return ""
 }
 
-// topic is a stream's topic of this tier, without the installation's prefix.
+// topic is a stream's topic of this tier, without the installation's prefix. A
+// stream without tiers has one lane.
 func (t Tier) topic(stream string) (string, error) {
 	for _, lane := range streams.Lanes() {
 		switch {
 		case lane.Stream.Name() != stream:
-		case lane.Name == t.lane():
+		case lane.Name == t.lane(), t == "":
 			return lane.Topic, nil
 		case t == DeadLetter:
 			return lane.Topics.DeadLetter, nil

@@ -25,7 +25,7 @@ func ReadVendors(ctx context.Context, path string) (vendors Vendors, err error) 
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 
-	lines, err := file.Lines(nil)
+	lines, err := file.Lines(Columns{})
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,9 @@
 package settle
 
 import (
-	"errors"
+	"strconv"
 
 	"github.com/oklog/ulid/v2"
-
-	"github.com/tieout/tieout/pkg/money"
 )
 
 // Checks that every stream makes, at the worker and before a record is
@@ -68,31 +66,18 @@ func CheckHeaders(record *Record) *Failure {
 	return nil
 }
 
-// ParseDecimal reads a decimal that a line of a file states.
-func ParseDecimal(field, text string) (money.Decimal, *Failure) {
-	d, err := money.Parse(text)
-	switch {
-	case err == nil:
-		return d, nil
-	case errors.Is(err, money.ErrTooManyFractionDigits):
-		return d, Structural(ReasonTooManyFractionDigits, field, text).
-			WithDetail("at most %d are kept, and nothing is rounded on the way in", money.MaxScale)
-	case errors.Is(err, money.ErrOutOfRange):
-		return d, Business(ReasonOutOfRange, field, text).WithDetail("it doesn't fit numeric(38,9)")
-	}
-	return d, Structural(ReasonNotADecimal, field, text)
-}
+// The first microsecond of the year 1 and of the year 10000, since the Unix
+// epoch: dates that RFC 3339 can write and Postgres can keep.
+const (
+	firstDateMicros = -62_135_596_800_000_000
+	endDateMicros   = 253_402_300_800_000_000
+)
 
-// DecodeDecimal reads the bytes of a record's decimal. One that is out of range
-// is a business failure, and stands beside it as the limit of the range with
-// the right sign, so that a check of the sign can come first.
-func DecodeDecimal(field string, unscaled []byte, scale int32) (money.Decimal, *Failure) {
-	d, err := money.FromUnscaled(unscaled, scale)
-	switch {
-	case err == nil:
-		return d, nil
-	case errors.Is(err, money.ErrOutOfRange):
-		return d, Business(ReasonOutOfRange, field, "").WithDetail("%d bytes, which numeric(38,9) doesn't hold", len(unscaled))
+// CheckDate takes the microseconds of any moment in the years 1 to 9999.
+func CheckDate(field string, micros int64) *Failure {
+	if micros < firstDateMicros || micros >= endDateMicros {
+		return Structural(ReasonInvalidDate, field, strconv.FormatInt(micros, 10)).
+			WithDetail("these microseconds since 1970 are outside the years 1 to 9999")
 	}
-	return d, Structural(ReasonUndecodable, field, "").WithDetail("%v", err)
+	return nil
 }

@@ -1,12 +1,12 @@
 package settle
 
 import (
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/tieout/tieout/pkg/money"
 )
 
 func TestCheckTexts_WhatIsNoTextComesBeforeWhatIsTooLong(t *testing.T) {
@@ -34,34 +34,15 @@ func TestCheckMessageID_TakesULIDsOnly(t *testing.T) {
 	}
 }
 
-func TestParseDecimal_NamesWhatIsWrong(t *testing.T) {
-	for text, want := range map[string]Failure{
-		"1e3":                            {Class: ClassStructural, Reason: ReasonNotADecimal},
-		"":                               {Class: ClassStructural, Reason: ReasonNotADecimal},
-		"0.0000000001":                   {Class: ClassStructural, Reason: ReasonTooManyFractionDigits},
-		"999999999999999999999999999999": {Class: ClassBusiness, Reason: ReasonOutOfRange},
-	} {
-		_, failure := ParseDecimal("tier_rate", text)
-		require.NotNil(t, failure, text)
-		require.Equal(t, want.Class, failure.Class, text)
-		require.Equal(t, want.Reason, failure.Reason, text)
-		require.Equal(t, "tier_rate", failure.Field, text)
-		require.Equal(t, text, failure.Value, text)
+func TestCheckDate_TakesTheYears1To9999(t *testing.T) {
+	require.True(t, time.UnixMicro(firstDateMicros).Equal(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)))
+	require.True(t, time.UnixMicro(endDateMicros).Equal(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)))
+	for _, micros := range []int64{firstDateMicros, -1, 0, endDateMicros - 1} {
+		require.Nil(t, CheckDate("sold", micros))
 	}
-	d, failure := ParseDecimal("tier_rate", "-1.50")
-	require.Nil(t, failure)
-	require.Equal(t, money.MustParse("-1.50"), d)
-}
-
-func TestDecodeDecimal_TellsNonsenseFromTooMuch(t *testing.T) {
-	_, failure := DecodeDecimal("mwh", nil, 9)
-	require.Equal(t, ReasonUndecodable, failure.Reason)
-	require.Equal(t, ClassStructural, failure.Class)
-	d, failure := DecodeDecimal("mwh", append([]byte{0xfe}, make([]byte, 16)...), 9)
-	require.Equal(t, ReasonOutOfRange, failure.Reason)
-	require.Equal(t, ClassBusiness, failure.Class)
-	require.Negative(t, d.Sign())
-	d, failure = DecodeDecimal("mwh", []byte{0x05}, 0)
-	require.Nil(t, failure)
-	require.Equal(t, "5", d.String())
+	for _, micros := range []int64{math.MinInt64, firstDateMicros - 1, endDateMicros, math.MaxInt64} {
+		failure := CheckDate("sold", micros)
+		require.Equal(t, ReasonInvalidDate, failure.Reason)
+		require.Equal(t, "sold", failure.Field)
+	}
 }

@@ -35,6 +35,9 @@ const (
 	ReasonMissingField            Reason = "missing_field"
 	ReasonInvalidAgreementVersion Reason = "invalid_agreement_version"
 	ReasonInvalidClaimPeriod      Reason = "invalid_claim_period"
+	ReasonInvalidVersion          Reason = "invalid_version"
+	ReasonInvalidInterval         Reason = "invalid_interval"
+	ReasonInvalidFinding          Reason = "invalid_finding"
 	ReasonSeparatorInKeyPart      Reason = "separator_in_key_part"
 	ReasonKeyMismatch             Reason = "key_mismatch"
 	ReasonInvalidDate             Reason = "invalid_date"
@@ -58,6 +61,7 @@ const (
 const (
 	ReasonNotADecimal           Reason = "not_a_decimal"
 	ReasonTooManyFractionDigits Reason = "too_many_fraction_digits"
+	ReasonMissingVersion        Reason = "missing_version"
 	ReasonWrongFieldCount       Reason = "wrong_field_count"
 	ReasonUnmappedVendor        Reason = "unmapped_vendor"
 )

@@ -59,6 +59,24 @@ type RowWriter interface {
 	TimestampMicros(int64) // microseconds since the Unix epoch, UTC
 }
 
+// WriteNullable writes a value with the method of its type, or null.
+func WriteNullable[T any](w RowWriter, write func(T), value *T) {
+	if value == nil {
+		w.Null()
+		return
+	}
+	write(*value)
+}
+
+// WriteNullDecimal does the same with a decimal.
+func WriteNullDecimal(w RowWriter, value money.NullDecimal) {
+	if !value.Valid {
+		w.Null()
+		return
+	}
+	w.Decimal(value.Decimal)
+}
+
 // SettlePosting fills in what follows from amount and claim: the difference
 // and the outcome.
 func (p *Posting) SettlePosting(amount money.Decimal, claimed money.NullDecimal) {

@@ -8,11 +8,16 @@ type Stream interface {
 	Name() string
 
 	// Envelope is the reader's Avro schema of the stream's records, and the
-	// struct (by value) that Settle decodes them into.
+	// struct (by value) that Settle decodes them into. A pointer to it is an
+	// Envelope.
 	Envelope() (schema string, target any)
 
 	// Table describes the stream's ledger.
 	Table() Table
+
+	// RetryPolicy says how often a record of the stream is tried whose failure
+	// may pass.
+	RetryPolicy() RetryPolicy
 
 	// Settle makes a posting of a record, or says why it can't be one. It's
 	// pure: the same record and the same decoder give the same result, with no

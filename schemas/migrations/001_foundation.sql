@@ -64,9 +64,10 @@ GRANT SELECT, INSERT ON rules TO {{.worker}};
 
 -- What can't be settled, with the bytes that arrived. field_value is shortened
 -- to be shown; headers alternate name and value in their order, a null value
--- being a header without one.
+-- being a header without one. Like a ledger it has no foreign keys: each would
+-- lock the one row that all batches name.
 CREATE TABLE dead_letter (
-	source           int    NOT NULL REFERENCES source,
+	source           int    NOT NULL,
 	source_offset    bigint NOT NULL,
 	stream           text   NOT NULL,
 	key              bytea,
@@ -81,7 +82,7 @@ CREATE TABLE dead_letter (
 	run_id           text   NOT NULL,
 	delivery         text   NOT NULL,
 	correlation_id   text   NOT NULL,
-	rules_id         int    NOT NULL REFERENCES rules,
+	rules_id         int    NOT NULL,
 	dead_at          timestamptz NOT NULL DEFAULT now(),
 	PRIMARY KEY (source, source_offset)
 );

@@ -1,11 +1,5 @@
 package sales
 
-import "github.com/tieout/tieout/pkg/money"
-
-// DecimalScale is the scale of every decimal in an envelope: all that a
-// money.Decimal can have, so that encoding one never rounds.
-const DecimalScale = money.MaxScale
-
 // An Envelope is one claim line as its producer enqueued it: the Avro record
 // io.tieout.sales.SalesEnvelope.
 type Envelope struct {
@@ -20,7 +14,7 @@ type Envelope struct {
 }
 
 // A Payload is the claim line itself. Its decimals are unscaled bytes of
-// DecimalScale.
+// settle.DecimalScale.
 type Payload struct {
 	StoreID         string `avro:"store_id"`
 	RetailerInvoice string `avro:"retailer_invoice"`
@@ -32,3 +26,6 @@ type Payload struct {
 	Currency        string `avro:"currency"`
 	TransactionDate int64  `avro:"transaction_date"` // microseconds since the Unix epoch
 }
+
+// Stated returns the envelope's own key and correlation id.
+func (e *Envelope) Stated() (key, correlationID string) { return e.ReconciliationKey, e.CorrelationID }

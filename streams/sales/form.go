@@ -43,7 +43,7 @@ func (e *Envelope) CheckForm() (reconkey.Key, *settle.Failure) {
 		return reconkey.Key{}, settle.Structural(settle.ReasonInvalidClaimPeriod, "claim_period", e.ClaimPeriod).
 			WithDetail("want YYYY-Q1 to YYYY-Q4, or YYYY-P01 to YYYY-P13")
 	}
-	if failure := CheckTransactionDate(p.TransactionDate); failure != nil {
+	if failure := settle.CheckDate("transaction_date", p.TransactionDate); failure != nil {
 		return reconkey.Key{}, failure
 	}
 	return e.key()
@@ -77,21 +77,4 @@ func ParseAgreementVersion(text string) (int32, *settle.Failure) {
 func invalidVersion(text string) *settle.Failure {
 	return settle.Structural(settle.ReasonInvalidAgreementVersion, "agreement_version", text).
 		WithDetail("want a number from 1 to %d", math.MaxInt32)
-}
-
-// The first microsecond of the year 1 and of the year 10000, since the Unix
-// epoch: dates that RFC 3339 can write and Postgres can keep.
-const (
-	firstDateMicros = -62_135_596_800_000_000
-	endDateMicros   = 253_402_300_800_000_000
-)
-
-// CheckTransactionDate takes the microseconds of any moment in the years 1 to
-// 9999.
-func CheckTransactionDate(micros int64) *settle.Failure {
-	if micros < firstDateMicros || micros >= endDateMicros {
-		return settle.Structural(settle.ReasonInvalidDate, "transaction_date", strconv.FormatInt(micros, 10)).
-			WithDetail("these microseconds since 1970 are outside the years 1 to 9999")
-	}
-	return nil
 }

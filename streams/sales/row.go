@@ -1,14 +1,8 @@
 package sales
 
-import (
-	"github.com/tieout/tieout/pkg/reconkey"
-	"github.com/tieout/tieout/pkg/settle"
-)
+import "github.com/tieout/tieout/pkg/settle"
 
-// originalRevision is the revision of every posting but a recalculation's.
-const originalRevision = 0
-
-// table describes sales_ledger; a row writes its columns in this order.
+// table describes sales_ledger; a claim writes its columns in this order.
 func table() settle.Table {
 	return settle.Table{
 		Name: "sales_ledger",
@@ -36,19 +30,12 @@ func table() settle.Table {
 	}
 }
 
-// A row is a claim on its way to the ledger. One allocation holds it all.
-type row struct {
-	envelope Envelope
-	key      reconkey.Key
-	figures
-}
-
 // WriteColumns writes the columns of the stream's table.
-func (r *row) WriteColumns(w settle.RowWriter) {
-	e, p := &r.envelope, &r.envelope.Payload
+func (c *claim) WriteColumns(w settle.RowWriter) {
+	e, p := &c.envelope, &c.envelope.Payload
 	w.Text(e.ClaimPeriod)
-	w.Bytes(r.key[:])
-	w.Int32(originalRevision)
+	w.Bytes(c.key[:])
+	w.Int32(settle.OriginalRevision)
 	w.Text(p.RetailerInvoice)
 	w.Text(p.LineItemHash)
 	w.Text(p.PromoTier)
@@ -56,12 +43,8 @@ func (r *row) WriteColumns(w settle.RowWriter) {
 	w.Text(e.VendorID)
 	w.Text(p.StoreID)
 	w.TimestampMicros(p.TransactionDate)
-	w.Decimal(r.units)
-	w.Decimal(r.rate)
-	if r.claimed.Valid {
-		w.Decimal(r.claimed.Decimal)
-	} else {
-		w.Null()
-	}
+	w.Decimal(c.units)
+	w.Decimal(c.rate)
+	settle.WriteNullDecimal(w, c.claimed)
 	w.Text(p.Currency)
 }
