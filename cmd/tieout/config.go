@@ -14,6 +14,7 @@ type config struct {
 	Schema      string `koanf:"schema"`
 	OwnerRole   string `koanf:"owner-role"`
 	WorkerRole  string `koanf:"worker-role"`
+	SameVersion string `koanf:"same-version"`
 
 	Brokers     []string `koanf:"brokers"`
 	TopicPrefix string   `koanf:"topic-prefix"`
@@ -41,6 +42,10 @@ type config struct {
 const (
 	formatText = "text"
 	formatJSON = "json"
+	formatCSV  = "csv" // of commands with csvAnnotation
+
+	sameVersionReject = "reject"
+	sameVersionRevise = "revise"
 
 	saslPlain       = "PLAIN"
 	saslScramSHA256 = "SCRAM-SHA-256"
@@ -70,6 +75,7 @@ func databaseSettings() []setting {
 		{key: "schema", fallback: "tieout", usage: "database schema `NAME` that holds the ledger"},
 		{key: "owner-role", usage: "database role `NAME` that owns the ledger (default: the schema's name and _owner)"},
 		{key: "worker-role", usage: "database role `NAME` that workers act as (default: the schema's name and _worker)"},
+		{key: "same-version", fallback: sameVersionReject, choices: []string{sameVersionReject, sameVersionRevise}, usage: "what becomes of a posted trade version that comes again with other economics: `reject` it, or revise"},
 	}
 }
 
@@ -100,7 +106,7 @@ func outputSettings() []setting {
 	return []setting{
 		{key: "log-level", fallback: "info", choices: []string{"debug", "info", "warn", "error"}, usage: "least `LEVEL` of log lines: debug, info, warn or error"},
 		{key: "log-format", fallback: formatText, choices: []string{formatText, formatJSON}, usage: "`FORMAT` of log lines: text or json"},
-		{key: "format", fallback: formatText, choices: []string{formatText, formatJSON}, usage: "`FORMAT` of results: text or json"},
+		{key: "format", fallback: formatText, choices: []string{formatText, formatJSON, formatCSV}, usage: "`FORMAT` of results: text or json; csv where a command has it"},
 	}
 }
 

@@ -113,16 +113,20 @@ func (s *workerSet) openLane(ctx context.Context, lane settle.Lane) (*pipeline.W
 
 // openLedger opens a lane's ledger and writes down by what rules it settles.
 func (s *workerSet) openLedger(ctx context.Context, lane settle.Lane, group string) (*ledger.Ledger, error) {
+	table := lane.Stream.Table()
+	if table.Versioned() && s.cfg.SameVersion == sameVersionRevise {
+		table.SameVersion = settle.Revise
+	}
 	l, err := ledger.Open(ctx, ledger.Options{
 		URL: s.cfg.DatabaseURL, Schema: s.cfg.Schema, Role: s.cfg.WorkerRole,
-		ConsumerGroup: group, Table: lane.Stream.Table(), Stream: lane.Stream.Name(),
+		ConsumerGroup: group, Table: table, Stream: lane.Stream.Name(),
 		MaxConns: s.parallelism + 1, ApplicationName: "tieout run " + lane.Name,
 		Logger: s.logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := l.RegisterRules(ctx, ledger.Rules{BinaryVersion: version, Configuration: map[string]any{"stream": lane.Stream.Name()}}); err != nil {
+	if err := l.RegisterRules(ctx, ledger.Rules{BinaryVersion: version, Configuration: map[string]any{"stream": lane.Stream.Name(), "same_version": s.cfg.SameVersion}}); err != nil {
 		l.Close()
 		return nil, err
 	}

@@ -233,6 +233,11 @@ func TestWriteFloor_OnlyRisesAndOnlyForTheOwner(t *testing.T) {
 	require.EqualValues(t, 3, rows[0].PublishedOffset)
 	require.EqualValues(t, 9, rows[0].LeaderEpoch)
 	require.EqualValues(t, 4, rows[0].NextOffset)
+	source.next = b.Next
+	source.commit(newClaim("E")) // without a floor
+	rows, err = l.ProgressRows(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 3, rows[0].PublishedOffset)
 }
 
 func TestWriteFloor_NeverPassesWhatIsCommitted(t *testing.T) {

@@ -55,6 +55,7 @@ func (b *Batch) check() error {
 type verdicts struct {
 	outcomes []settle.Outcome
 	failures map[int]*settle.Failure // by entry; those that the ledger found
+	placed   map[int]placement       // by entry; those that have a history
 }
 
 // newVerdicts begins with what the entries say themselves, and with the records
@@ -74,6 +75,23 @@ func newVerdicts(entries []*settle.Entry, refused map[int]*settle.Failure) *verd
 	return v
 }
 
+// place takes over what placing found out.
+func (v *verdicts) place(p *placing, s *stage) {
+	if p == nil {
+		return
+	}
+	v.placed = make(map[int]placement, len(p.placed))
+	for position, placement := range p.placed {
+		v.placed[s.rows[position].entry] = placement
+	}
+	for position := range p.copies {
+		v.outcomes[s.rows[position].entry] = settle.DuplicateSkipped
+	}
+	for position, f := range p.refused {
+		v.fail(s.rows[position].entry, f)
+	}
+}
+
 func (v *verdicts) fail(entry int, f *settle.Failure) {
 	v.outcomes[entry], v.failures[entry] = settle.DeadLetter, f
 }
@@ -90,6 +108,9 @@ func (v *verdicts) failure(entry int, e *settle.Entry) *settle.Failure {
 func (v *verdicts) apply(entries []*settle.Entry) {
 	for i, e := range entries {
 		e.Outcome = v.outcomes[i]
+		if p, ok := v.placed[i]; ok && e.Outcome != settle.DuplicateSkipped {
+			e.Posting.Revision, e.Posting.PrevVersion, e.Posting.PrevAmount = p.revision, p.prevVersion, p.prevAmount
+		}
 		if f := v.failures[i]; f != nil {
 			e.Failure = f
 		}

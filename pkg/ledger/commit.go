@@ -27,7 +27,10 @@ func (l *Ledger) Commit(ctx context.Context, b *Batch) error {
 	if rules == 0 {
 		return ErrNoRules
 	}
-	s := l.stages.Get().(*stage)
+	s, kept := l.stages.Get().(*stage)
+	if !kept {
+		s = newStage(&l.opts.Table)
+	}
 	if err := s.encode(b.Entries); err != nil {
 		return err
 	}
@@ -115,9 +118,16 @@ func (c *committing) judge(ctx context.Context, t *tx) (*verdicts, error) {
 	if len(c.stage.rows) == 0 {
 		return v, nil
 	}
-	missed, err := t.post(ctx, c.stage, len(c.stage.rows), c.batch.Source, c.rules)
-	if err != nil || len(missed) == 0 {
-		return v, err
+	placed, missed, err := t.post(ctx, c.stage, len(c.stage.rows), c.batch.Source, c.rules)
+	if err != nil {
+		return nil, err
+	}
+	v.place(placed, c.stage)
+	switch {
+	case len(missed) == 0:
+		return v, nil
+	case c.ledger.opts.Table.SameVersion == settle.Revise:
+		return nil, errRaced // each was numbered as nobody's yet
 	}
 	for _, position := range missed {
 		v.outcomes[c.stage.rows[position].entry] = settle.DuplicateSkipped

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -118,6 +119,21 @@ func TestCommit_TellsPostedDuplicateAndConflictApart(t *testing.T) {
 		check(t, oneBatch[2*i], oneBatch[2*i+1], tt.want, tt.field)
 	}
 	require.Equal(t, 2*len(tests), in.count(in.setup.Schema+".sales_ledger"))
+}
+
+func TestCommit_APostingThatIsNeitherInsertedNorFoundAbortsTheBatch(t *testing.T) {
+	in := newInstallation(t)
+	in.exec("CREATE FUNCTION drop_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$")
+	in.exec("CREATE TRIGGER drop_row BEFORE INSERT ON sales_ledger FOR EACH ROW WHEN (NEW.vendor_id = 'LOST') EXECUTE FUNCTION drop_row()")
+	source := in.acquire(in.open(), "claims", 0)
+	b := source.batch(newClaim("A"), newClaim("B", func(c *claim) { c.vendor = "LOST" }))
+	err := source.ledger.Commit(t.Context(), b)
+	var unaccounted *UnaccountedError
+	require.ErrorAs(t, err, &unaccounted)
+	require.Equal(t, UnaccountedError{Table: "sales_ledger", Missed: 1}, *unaccounted)
+	var not *NotCommittedError
+	require.ErrorAs(t, err, &not)
+	requireNothing(t, in, b)
 }
 
 func TestCommit_SaysWhatDiffersInWords(t *testing.T) {
@@ -301,7 +317,7 @@ func TestCommit_AnEndedContextCommitsNothingForCertain(t *testing.T) {
 }
 
 func TestCommit_WaitsWhereTheDatabaseIsReadOnly(t *testing.T) {
-	in := newInstallation(t)
+	in := newDatabase(t)
 	source := in.acquire(in.open(), "claims", 0)
 	conn := in.connect("")
 	set := func(value string) {
@@ -316,8 +332,24 @@ func TestCommit_WaitsWhereTheDatabaseIsReadOnly(t *testing.T) {
 	source.commit(newClaim("A"))
 }
 
-func TestOpen_NeverLosesACommitToAsynchronousCommit(t *testing.T) {
+func TestOpen_EveryConnectionIsBounded(t *testing.T) {
 	in := newInstallation(t)
+	l := in.open(func(o *Options) {
+		o.StatementTimeout, o.LockTimeout, o.IdleInTransactionTimeout = 3*time.Second, 2*time.Second, 1500*time.Millisecond
+	})
+	for setting, want := range map[string]string{
+		"statement_timeout": "3s", "lock_timeout": "2s", "idle_in_transaction_session_timeout": "1500ms",
+		"role": in.setup.WorkerRole, "search_path": `"` + in.setup.Schema + `", pg_temp`, "timezone": "UTC",
+	} {
+		var got string
+		require.NoError(t, l.pool.QueryRow(t.Context(), "SHOW "+setting).Scan(&got))
+		require.Equal(t, want, got, setting)
+	}
+	require.EqualValues(t, 4, l.pool.Config().MaxConns)
+}
+
+func TestOpen_NeverLosesACommitToAsynchronousCommit(t *testing.T) {
+	in := newDatabase(t)
 	conn := in.connect("")
 	for _, setting := range []struct{ database, want string }{{"off", "on"}, {"local", "local"}} {
 		_, err := conn.Exec(t.Context(), "ALTER DATABASE "+conn.Config().Database+" SET synchronous_commit = '"+setting.database+"'")

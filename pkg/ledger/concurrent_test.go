@@ -14,13 +14,13 @@ import (
 
 // waits tells whether a backend of the installation waits for a lock.
 func (in *installation) waits() bool {
-	return in.count("pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") > 0
+	return in.connections("wait_event_type = 'Lock'") > 0
 }
 
 // In one statement, insert and comparison would have a snapshot from before the
 // other's commit: the rows would be neither inserted nor found.
 func TestCompare_InALaterStatementSeesWhatTheInsertWaitedFor(t *testing.T) {
-	in := newInstallation(t)
+	in := newDatabase(t)
 	conn := in.connect("")
 	_, err := conn.Exec(t.Context(), "ALTER DATABASE "+conn.Config().Database+" SET default_transaction_isolation = 'serializable'")
 	require.NoError(t, err)
@@ -108,7 +108,7 @@ func TestCommit_GivesUpOnALockThatStays(t *testing.T) {
 // The other transaction takes two keys in the wrong order, which nobody of
 // tieout's does: one of the two is ended as a deadlock, and tried again.
 func TestCommit_TriesTheWholeAgainAfterADeadlock(t *testing.T) {
-	in := newInstallation(t)
+	in := newDatabase(t)
 	in.superuserSet("deadlock_timeout", "'300ms'") // time to close the circle
 	l := in.open()
 	source := in.acquire(l, "claims", 0)
@@ -158,7 +158,7 @@ func TestCommit_NeverLeavesATransactionOpen(t *testing.T) {
 	_, err := l.Recorded(t.Context(), source.id, source.batch(newClaim("A")).Entries)
 	require.NoError(t, err)
 	source.commit(newClaim("A"))
-	require.Zero(t, in.count("pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'"))
+	require.Zero(t, in.connections("state LIKE 'idle in transaction%'"))
 }
 
 func TestCommit_PartitionsInParallelCountEveryRecordOnce(t *testing.T) {

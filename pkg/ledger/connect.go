@@ -96,6 +96,16 @@ func connectError(config *pgx.ConnConfig, err error) error {
 	return &ConnectError{Server: server(config), Why: connectWhy(config, err), Cause: err}
 }
 
+// plain puts an error of the pool's into one line, where it says that there is
+// no connection; any other it leaves as it is.
+func (l *Ledger) plain(err error) error {
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		return connectError(l.pool.Config().ConnConfig, err)
+	}
+	return err
+}
+
 func connectWhy(config *pgx.ConnConfig, err error) string {
 	role := config.RuntimeParams["role"]
 	var dial *net.OpError

@@ -63,7 +63,7 @@ func probeTable() settle.Table {
 			{Name: "note", Type: settle.Text}, {Name: "raw", Type: settle.Bytes}, {Name: "small", Type: settle.Int32},
 			{Name: "currency", Type: settle.Text},
 		},
-		Key:       []string{"settlement_interval", "period", "version", "reconciliation_key", "revision"},
+		Key:       []string{"settlement_interval", "period", "reconciliation_key", "version", "revision"},
 		Economics: []string{"quantity", "note", "raw", "currency"},
 		Version:   "version",
 	}
@@ -77,7 +77,7 @@ CREATE TABLE probe_ledger (
 	amount numeric(18,2) NOT NULL, outcome text NOT NULL, run_id text NOT NULL, delivery text NOT NULL, correlation_id text NOT NULL,
 	source int NOT NULL, source_offset bigint NOT NULL, origin_source int, origin_offset bigint,
 	prev_version bigint, prev_amount numeric(18,2), rules_id int NOT NULL, posted_at timestamptz NOT NULL DEFAULT now(),
-	PRIMARY KEY (settlement_interval, period, version, reconciliation_key, revision)
+	PRIMARY KEY (settlement_interval, period, reconciliation_key, version, revision)
 );
 GRANT SELECT, INSERT ON probe_ledger TO %s`
 
@@ -223,8 +223,8 @@ func TestStage_IsInTheOrderOfThePrimaryKeyAndThenOfOffsets(t *testing.T) {
 			// Some have parts of their keys in common.
 			q := rapid.SampledFrom(few).Draw(t, "like")
 			for part, copied := range []func(){
-				func() { p.interval = q.interval }, func() { p.period = q.period }, func() { p.version = q.version },
-				func() { p.key = q.key }, func() { p.revision = q.revision },
+				func() { p.interval = q.interval }, func() { p.period = q.period }, func() { p.key = q.key },
+				func() { p.version = q.version }, func() { p.revision = q.revision },
 			} {
 				if part < rapid.IntRange(0, 5).Draw(t, "common") {
 					copied()
@@ -239,7 +239,7 @@ func TestStage_IsInTheOrderOfThePrimaryKeyAndThenOfOffsets(t *testing.T) {
 		var rows, misplaced int
 		require.NoError(t, held.conn.QueryRow(t.Context(), `
 SELECT count(*), count(*) FILTER (WHERE position <> place) FROM (SELECT position, row_number() OVER (
-	ORDER BY settlement_interval, period COLLATE "C", version, reconciliation_key, revision, source_offset) - 1 AS place FROM pg_temp.stage) p`).
+	ORDER BY settlement_interval, period COLLATE "C", reconciliation_key, version, revision, source_offset) - 1 AS place FROM pg_temp.stage) p`).
 			Scan(&rows, &misplaced))
 		require.Equal(t, len(list), rows)
 		require.Zero(t, misplaced)

@@ -108,7 +108,7 @@ func (l *Ledger) RunCounts(ctx context.Context, runID string) ([]DeliveryCounts,
 SELECT delivery, sum(applied)::bigint, sum(skipped)::bigint, sum(dead_lettered)::bigint, sum(disputed)::bigint
 FROM run_counter WHERE run_id = $1 GROUP BY delivery ORDER BY min(first_at), delivery`, runID)
 	if err != nil {
-		return nil, fmt.Errorf("counts of run %s: %w", runID, err)
+		return nil, fmt.Errorf("counts of run %s: %w", runID, l.plain(err))
 	}
 	counts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (DeliveryCounts, error) {
 		c := DeliveryCounts{Delivery: settle.Delivery{RunID: runID}}
@@ -116,7 +116,7 @@ FROM run_counter WHERE run_id = $1 GROUP BY delivery ORDER BY min(first_at), del
 		return c, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("counts of run %s: %w", runID, err)
+		return nil, fmt.Errorf("counts of run %s: %w", runID, l.plain(err))
 	}
 	return counts, nil
 }

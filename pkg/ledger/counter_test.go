@@ -71,12 +71,13 @@ func TestDeadLetterDepth_IsKeptWithEveryBatch(t *testing.T) {
 	first, second := in.acquire(l, "claims", 0), in.acquire(l, "claims", 1)
 	other := in.acquire(in.open(func(o *Options) { o.ConsumerGroup = "else" }), "others", 0)
 	for i := range 3 {
-		first.commit(failing(settle.Structural(settle.ReasonUndecodable, "", "")), newClaim("A", claims(fmt.Sprint(i))))
+		undecodable := func() *settle.Entry { return failing(settle.Structural(settle.ReasonUndecodable, "", "")) }
+		first.commit(undecodable(), undecodable(), newClaim("A", claims(fmt.Sprint(i))))
 		second.commit(failing(settle.Business(settle.ReasonNegativeUnits, "", "")), failing(settle.Structural(settle.ReasonKeyMismatch, "", "")))
 		other.commit(failing(settle.Structural(settle.ReasonUndecodable, "", "")))
 	}
 	depth, err := l.DeadLetterDepth(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, map[settle.Class]int64{settle.ClassStructural: 6, settle.ClassBusiness: 5}, depth)
+	require.Equal(t, map[settle.Class]int64{settle.ClassStructural: 9, settle.ClassBusiness: 5}, depth)
 	require.Equal(t, 5, in.count(in.setup.Schema+".dead_letter_depth"))
 }

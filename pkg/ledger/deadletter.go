@@ -127,7 +127,7 @@ func (l *Ledger) DeadLetterDepth(ctx context.Context) (map[settle.Class]int64, e
 	rows, err := l.pool.Query(ctx, "SELECT class, sum(depth)::bigint FROM dead_letter_depth JOIN progress USING (source)"+
 		" WHERE consumer_group = $1 GROUP BY class", l.opts.ConsumerGroup)
 	if err != nil {
-		return nil, fmt.Errorf("dead-letter depth: %w", err)
+		return nil, fmt.Errorf("dead-letter depth: %w", l.plain(err))
 	}
 	depth := make(map[settle.Class]int64)
 	var class string
@@ -137,7 +137,7 @@ func (l *Ledger) DeadLetterDepth(ctx context.Context) (map[settle.Class]int64, e
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("dead-letter depth: %w", err)
+		return nil, fmt.Errorf("dead-letter depth: %w", l.plain(err))
 	}
 	return depth, nil
 }

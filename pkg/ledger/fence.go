@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -67,7 +67,7 @@ func (c *committing) resolve(ctx context.Context, cause error) error {
 	})
 	switch {
 	case err != nil:
-		return &UnknownCommitError{Source: b.Source, Next: b.Next, Cause: errors.Join(cause, err)}
+		return &UnknownCommitError{Source: b.Source, Next: b.Next, Cause: fmt.Errorf("%w; the row: %w", cause, err)}
 	case !row.isOwnedBy(b.Owner):
 		// Whoever has it now goes on from where it stands, with our batch or not.
 		return row.fenced(b.Source)

@@ -27,7 +27,8 @@ func (g Gap) Contains(offset int64) bool { return g.From <= offset && offset < g
 func (l *Ledger) Gaps(ctx context.Context, source int32) ([]Gap, error) {
 	ctx, cancel := l.bounded(ctx)
 	defer cancel()
-	return readGaps(ctx, l.pool, source)
+	gaps, err := readGaps(ctx, l.pool, source)
+	return gaps, l.plain(err)
 }
 
 func readGaps(ctx context.Context, q querier, source int32) ([]Gap, error) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,35 +22,89 @@ import (
 // testGroup is the consumer group of the tests' ledgers.
 const testGroup = "recon.validate"
 
-// An installation is a database of a test's own, set up.
+// An installation is a schema of a test's own, set up.
 type installation struct {
 	t     testing.TB
 	url   string // a superuser's
 	setup MigrateOptions
 }
 
+// newInstallation is in the database that tests share, in which it stands alone
+// by its schema and roles.
 func newInstallation(t testing.TB) *installation {
 	t.Helper()
-	in := emptyInstallation(t)
-	_, err := Migrate(t.Context(), in.setup)
-	require.NoError(t, err)
+	return emptyInstallation(t).migrate()
+}
+
+// newDatabase is in a database of its own, for tests that change what belongs
+// to one.
+func newDatabase(t testing.TB) *installation {
+	t.Helper()
+	return emptyDatabase(t).migrate()
+}
+
+// emptyInstallation and emptyDatabase have nothing in them yet.
+func emptyInstallation(t testing.TB) *installation {
+	t.Helper()
+	in := installationAt(t, sharedDatabase(t))
+	t.Cleanup(func() {
+		config, err := pgx.ParseConfig(in.url)
+		require.NoError(t, err)
+		conn, err := pgx.ConnectConfig(context.Background(), config) // the test's own context has ended
+		require.NoError(t, err)
+		defer closeConn(context.Background(), conn)
+		_, err = conn.Exec(context.Background(), "DROP SCHEMA IF EXISTS "+quoted(in.setup.Schema)+" CASCADE")
+		require.NoError(t, err)
+	})
 	return in
 }
 
-// emptyInstallation has a database, and nothing in it.
-func emptyInstallation(t testing.TB) *installation {
+func emptyDatabase(t testing.TB) *installation {
 	t.Helper()
-	schema, address := devstack.TestSchema(t), devstack.TestDatabase(t)
+	return installationAt(t, devstack.TestDatabase(t))
+}
+
+func installationAt(t testing.TB, address string) *installation {
+	schema := devstack.TestSchema(t)
 	return &installation{t: t, url: address, setup: MigrateOptions{
 		URL: address, Schema: schema, OwnerRole: schema + "_owner", WorkerRole: schema + "_worker",
 	}}
+}
+
+// shared is the address of the server's own database: to make one takes longer
+// than most tests.
+var shared struct {
+	once    sync.Once
+	address string
+}
+
+// sharedDatabase returns it. What a test makes there it drops.
+func sharedDatabase(t testing.TB) string {
+	t.Helper()
+	shared.once.Do(func() {
+		if shared.address = os.Getenv("DATABASE_URL"); shared.address == "" {
+			server, err := url.Parse(devstack.TestDatabase(t))
+			require.NoError(t, err)
+			server.Path = "/postgres"
+			shared.address = server.String()
+		}
+	})
+	return shared.address
+}
+
+func (in *installation) migrate() *installation {
+	in.t.Helper()
+	_, err := Migrate(in.t.Context(), in.setup)
+	require.NoError(in.t, err)
+	return in
 }
 
 func (in *installation) options(change ...func(*Options)) Options {
 	o := Options{
 		URL: in.setup.URL, Schema: in.setup.Schema, Role: in.setup.WorkerRole,
 		ConsumerGroup: testGroup, Stream: "sales", Table: sales.New().Table(),
-		Logger: slog.New(slog.NewTextHandler(testLog{in.t}, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		ApplicationName: in.setup.Schema, // by which a test knows its own connections
+		Logger:          slog.New(slog.NewTextHandler(testLog{in.t}, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, c := range change {
 		c(&o)
@@ -208,4 +264,11 @@ func (in *installation) changeURL(change func(*url.URL)) string {
 
 func (in *installation) superuser() string {
 	return in.connect("").Config().User
+}
+
+// connections counts those of the installation's ledgers, where a condition on
+// pg_stat_activity holds.
+func (in *installation) connections(where string) int {
+	in.t.Helper()
+	return in.count("pg_stat_activity WHERE application_name = '" + in.setup.Schema + "' AND " + where)
 }

@@ -22,7 +22,7 @@ type Ledger struct {
 
 	rulesID atomic.Int32 // 0: none are registered
 
-	stages sync.Pool // of *stage
+	stages sync.Pool // of *stage; empty until one is put back
 }
 
 // Open connects, and checks that the schema is of this version and that the
@@ -33,7 +33,6 @@ func Open(ctx context.Context, opts Options) (*Ledger, error) {
 		return nil, err
 	}
 	l := &Ledger{opts: opts, statements: newStatements(&opts.Table), log: opts.Logger}
-	l.stages.New = func() any { return newStage(&l.opts.Table) }
 	config, err := l.poolConfig()
 	if err != nil {
 		return nil, err

@@ -123,7 +123,7 @@ func (c *committing) probe(ctx context.Context, rows int) (refused *refusedError
 			return err
 		}
 		defer t.close(ctx)
-		_, err = t.post(ctx, c.stage, rows, c.batch.Source, c.rules)
+		_, _, err = t.post(ctx, c.stage, rows, c.batch.Source, c.rules)
 		return err
 	})
 	if errors.As(err, &refused) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tieout/tieout/pkg/settle"
@@ -183,4 +184,43 @@ func TestPoison_AKeyOfTieoutsOwnConvictsNobody(t *testing.T) {
 func byKey(entries ...*settle.Entry) []*settle.Entry {
 	slices.SortFunc(entries, func(a, b *settle.Entry) int { return bytes.Compare(a.Posting.Key[:], b.Posting.Key[:]) })
 	return entries
+}
+
+func TestPoison_OnlyDataAndConstraintsAreARecordsFault(t *testing.T) {
+	for _, tt := range []struct {
+		code, table, constraint string
+		want                    bool
+	}{
+		{"22003", "", "", true},
+		{"22021", "", "", true},
+		{"23514", "sales_ledger", "vendor_barred", true},
+		{"23502", "sales_ledger", "", true},
+		{"23505", "sales_ledger", "one_a_vendor", true},
+		{"23505", "sales_ledger", "sales_ledger_pkey", false},
+		{"23505", "dead_letter", "dead_letter_pkey", false},
+		{stateInvalidBinary, "", "", false},
+		{stateBadCopyFormat, "", "", false},
+		{stateLockNotAvailable, "", "", false},
+		{"57014", "", "", false},
+		{"53100", "", "", false},
+		{"42703", "", "", false},
+	} {
+		pg := &pgconn.PgError{Code: tt.code, TableName: tt.table, ConstraintName: tt.constraint}
+		require.Equal(t, tt.want, isRecordsFault(pg, "sales_ledger"), "%+v", tt)
+	}
+}
+
+// Binary that Postgres can't read is this package's fault, or a fence's.
+func TestPoison_UnreadableBinaryConvictsNobody(t *testing.T) {
+	in := newInstallation(t)
+	in.exec("CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '22P03'; END $$")
+	in.exec("CREATE TRIGGER fail BEFORE INSERT ON sales_ledger FOR EACH ROW EXECUTE FUNCTION fail()")
+	l := in.open()
+	zombie, owner := in.acquire(l, "claims", 0), in.acquire(l, "claims", 0)
+	var fenced *FencedError
+	require.ErrorAs(t, l.Commit(t.Context(), zombie.batch(newClaim("A"))), &fenced)
+	b := owner.batch(newClaim("A"))
+	var not *NotCommittedError
+	require.ErrorAs(t, l.Commit(t.Context(), b), &not)
+	requireNothing(t, in, b)
 }

@@ -8,21 +8,29 @@ import (
 )
 
 // post copies the first rows of a stage into the session's temporary table and
-// inserts them into the ledger, in order. It returns the positions of those that
-// the ledger has already. Until the copy is complete no lock is taken: a client
-// that is stopped in the middle of COPY holds its locks through every time-out.
-func (t *tx) post(ctx context.Context, s *stage, rows int, source, rules int32) ([]int32, error) {
+// inserts them into the ledger, in order. It returns how they were placed, where
+// the ledger is versioned, and the positions of those that the ledger has
+// already. Until the copy is complete no lock is taken: a client that is stopped
+// in the middle of COPY holds its locks through every time-out.
+func (t *tx) post(ctx context.Context, s *stage, rows int, source, rules int32) (*placing, []int32, error) {
 	if err := t.copyStage(ctx, s, rows); err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	var placed *placing
+	if t.ledger.opts.Table.Versioned() {
+		var err error
+		if placed, err = t.place(ctx, s, rows, source); err != nil {
+			return nil, nil, err
+		}
 	}
 	ctx, cancel := t.ledger.bounded(ctx)
 	defer cancel()
 	var missed []byte
 	err := t.conn.QueryRow(ctx, t.ledger.statements.insert, source, rules).Scan(&missed)
 	if err != nil {
-		return nil, t.ledger.refusal(fmt.Errorf("insert into %s: %w", t.ledger.opts.Table.Name, err))
+		return nil, nil, t.ledger.refusal(fmt.Errorf("insert into %s: %w", t.ledger.opts.Table.Name, err))
 	}
-	return positions(missed), nil
+	return placed, positions(missed), nil
 }
 
 func (t *tx) copyStage(ctx context.Context, s *stage, rows int) error {

@@ -116,7 +116,7 @@ SELECT s.topic, s.topic_id, s.partition, s.incarnation, p.owner IS NOT NULL, `+p
 FROM progress p JOIN source s USING (source)
 WHERE p.consumer_group = $1 ORDER BY s.topic, s.partition, s.source`, l.opts.ConsumerGroup)
 	if err != nil {
-		return nil, fmt.Errorf("progress: %w", err)
+		return nil, fmt.Errorf("progress: %w", l.plain(err))
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r ProgressRow, err error) {
 		var id pgtype.UUID
@@ -125,7 +125,7 @@ WHERE p.consumer_group = $1 ORDER BY s.topic, s.partition, s.source`, l.opts.Con
 		return r, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("progress: %w", err)
+		return nil, fmt.Errorf("progress: %w", l.plain(err))
 	}
 	return list, nil
 }

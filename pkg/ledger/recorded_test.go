@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -179,7 +180,7 @@ func TestDeadLetter_KeepsTheRecordToTheByte(t *testing.T) {
 		require.Equal(t, "claims", d.Topic)
 		require.Equal(t, source.id, d.Source)
 		require.Empty(t, cmp.Diff(want.Key, d.Key))
-		require.Empty(t, cmp.Diff(want.Value, d.Value))
+		require.True(t, bytes.Equal(want.Value, d.Value) && (want.Value == nil) == (d.Value == nil), "value %d", i)
 		require.Empty(t, cmp.Diff(want.Headers, d.Headers))
 		require.True(t, want.Timestamp.Equal(d.Timestamp), "%v %v", want.Timestamp, d.Timestamp)
 		require.Equal(t, settle.ReasonUndecodable, d.Failure.Reason)

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -36,21 +35,24 @@ func (l *Ledger) retrying(ctx context.Context, what string, try func() error) er
 		l.log.DebugContext(ctx, "tried again", "what", what, "error", err)
 	}))
 	if err != nil {
-		return last
+		return l.plain(last)
 	}
 	return nil
 }
 
-// untilDone tries again until it succeeds or ctx ends.
+// untilDone tries again until it succeeds or ctx ends, and returns the last
+// try's own error.
 func (l *Ledger) untilDone(ctx context.Context, try func() error) error {
+	var last error
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		if ctx.Err() != nil {
 			return struct{}{}, backoff.Permanent(ctx.Err())
 		}
-		return struct{}{}, try()
+		last = try()
+		return struct{}{}, last
 	}, backoff.WithBackOff(newBackOff()), backoff.WithMaxElapsedTime(0))
-	if err != nil && ctx.Err() != nil {
-		return errors.Join(ctx.Err(), err)
+	if err != nil && last != nil {
+		return l.plain(last)
 	}
 	return err
 }

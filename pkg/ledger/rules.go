@@ -26,7 +26,7 @@ func (l *Ledger) RegisterRules(ctx context.Context, r Rules) error {
 	}
 	configuration, err := json.Marshal(r.Configuration)
 	if err != nil {
-		return fmt.Errorf("register rules: %w", err)
+		return fmt.Errorf("register rules: %w", l.plain(err))
 	}
 	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s", r.BinaryVersion, configuration))
 	ctx, cancel := l.bounded(ctx)
@@ -39,7 +39,7 @@ ON CONFLICT (digest) DO NOTHING RETURNING rules_id`, digest[:], r.BinaryVersion,
 		err = l.pool.QueryRow(ctx, "SELECT rules_id FROM rules WHERE digest = $1", digest[:]).Scan(&id)
 	}
 	if err != nil {
-		return fmt.Errorf("register rules: %w", err)
+		return fmt.Errorf("register rules: %w", l.plain(err))
 	}
 	l.rulesID.Store(id)
 	return nil

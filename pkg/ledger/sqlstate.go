@@ -51,7 +51,7 @@ func hasState(err error, states ...string) bool {
 // same time: the whole of it is worth another try. One that may be committed
 // never is.
 func isContention(err error) bool {
-	return !errors.Is(err, errUnknownCommit) && hasState(err, stateDeadlock, stateSerializationFailure, stateLockNotAvailable)
+	return !errors.Is(err, errUnknownCommit) && (errors.Is(err, errRaced) || hasState(err, stateDeadlock, stateSerializationFailure, stateLockNotAvailable))
 }
 
 // isRecordsFault tells whether an error that a ledger gave while it took rows
@@ -59,10 +59,10 @@ func isContention(err error) bool {
 // is never violated by a record, and binary that Postgres can't read is this
 // package's fault.
 func isRecordsFault(pg *pgconn.PgError, ledger string) bool {
-	switch {
-	case pg.Code == stateInvalidBinary, pg.Code == stateBadCopyFormat:
+	switch pg.Code {
+	case stateInvalidBinary, stateBadCopyFormat:
 		return false
-	case pg.Code == stateUniqueViolation:
+	case stateUniqueViolation:
 		return pg.TableName == ledger && pg.ConstraintName != ledger+"_pkey"
 	}
 	return strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23")

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/tieout/tieout/pkg/money"
 	"github.com/tieout/tieout/pkg/settle"
 )
 
@@ -31,6 +32,12 @@ type stagedRow struct {
 	entry int // its index in the batch
 	row   span
 	keys  int // the index of its first key span
+
+	// Of the posting, for placing it.
+	offset   int64
+	version  int64
+	revision int32
+	amount   money.Decimal
 }
 
 // maxKeptBytes bounds what a stage keeps for the next batch: a rare huge one
@@ -64,7 +71,10 @@ func (s *stage) encode(entries []*settle.Entry) error {
 		if err != nil {
 			return err
 		}
-		s.rows = append(s.rows, stagedRow{entry: i, row: row, keys: keys})
+		s.rows = append(s.rows, stagedRow{
+			entry: i, row: row, keys: keys,
+			offset: e.Record.Offset, version: e.Posting.Version, revision: e.Posting.Revision, amount: e.Posting.Amount,
+		})
 	}
 	slices.SortFunc(s.rows, s.order)
 	s.number()
@@ -80,6 +90,21 @@ func (s *stage) order(a, b stagedRow) int {
 		}
 	}
 	return cmp.Compare(a.entry, b.entry)
+}
+
+// sameThing and sameVersion tell whether two rows are postings of one thing, or
+// of one version of it: whether they agree in all of the key but its last two
+// columns, or its last.
+func (s *stage) sameThing(a, b int) bool   { return s.agree(a, b, len(s.key)-2) }
+func (s *stage) sameVersion(a, b int) bool { return s.agree(a, b, len(s.key)-1) }
+
+func (s *stage) agree(a, b, columns int) bool {
+	for _, c := range s.key[:columns] {
+		if !bytes.Equal(s.value(s.rows[a], c.written), s.value(s.rows[b], c.written)) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *stage) value(row stagedRow, key int) []byte {

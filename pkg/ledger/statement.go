@@ -17,6 +17,11 @@ type statements struct {
 	explain     string // $1 positions -> position, column, staged and posted value
 	recorded    string // -> what the ledger holds under each staged row's key
 	byOffset    string // $1 source, $2 from, $3 to -> what the ledger holds of these offsets
+
+	// Of a versioned ledger:
+	newest    string // -> position, version and amount of the newest posting of the same thing
+	revisions string // -> position, revision, whether it differs, source and offset, of the same version
+	economics string // $1 positions -> position, a number that is equal where the economics are
 }
 
 // stageName is the temporary table of a session in which a batch's postings
@@ -50,18 +55,17 @@ func newStatements(t *settle.Table) statements {
 			" WHERE NOT EXISTS (SELECT FROM posted p WHERE p.source_offset = s.source_offset)",
 	}
 	s.compare(t)
+	if t.Versioned() {
+		s.place(t)
+	}
 	return s
 }
 
 // compare makes the statements that hold staged rows against the ledger. The
 // LIMIT keeps a look-up by primary key from becoming a join with all of it.
 func (s *statements) compare(t *settle.Table) {
-	var match []string
-	for _, column := range t.Key {
-		match = append(match, fmt.Sprintf("l.%s = s.%[1]s", column))
-	}
 	beside := " FROM " + stageName + " s CROSS JOIN LATERAL (SELECT * FROM " + t.Name + " l WHERE " +
-		strings.Join(match, " AND ") + " LIMIT 1) l"
+		matching(t.Key) + " LIMIT 1) l"
 	picked := beside + " WHERE s.position = ANY($1::int[])"
 
 	types := make(map[string]settle.ColumnType, len(t.Columns))
@@ -91,8 +95,43 @@ func (s *statements) compare(t *settle.Table) {
 	posting := "l.source_offset, l." + columnKey + ", l." + t.Version + "::bigint, l." + columnRevision + ", l.outcome, l.amount::text, " +
 		claimed + ", l." + columnCurrency + ", l.correlation_id, l.run_id, l.delivery, l.prev_version, l.prev_amount::text"
 	s.recorded = "SELECT " + posting + ", l.source, s.position, " + differs + beside
+	if t.SameVersion == settle.Revise {
+		// A staged row doesn't know which revision it became.
+		s.recorded = "SELECT " + posting + ", l.source, s.position, " + differs + anyRevision(t)
+	}
 	s.byOffset = "SELECT " + posting + " FROM " + t.Name + " l" +
 		" WHERE l.source = $1 AND l.source_offset >= $2 AND l.source_offset < $3 ORDER BY l.source_offset"
+}
+
+// place makes the statements that find out how staged rows stand in the history
+// of their thing.
+func (s *statements) place(t *settle.Table) {
+	s.newest = "SELECT s.position, l." + t.Version + "::bigint, l.amount::text FROM " + stageName + " s CROSS JOIN LATERAL (" +
+		"SELECT " + t.Version + ", amount FROM " + t.Name + " l WHERE " + matching(t.Key[:len(t.Key)-2]) +
+		" ORDER BY " + t.Version + " DESC, " + columnRevision + " DESC LIMIT 1) l"
+	var differ []string
+	for _, column := range t.Economics {
+		differ = append(differ, fmt.Sprintf("s.%s IS DISTINCT FROM l.%[1]s", column))
+	}
+	s.revisions = "SELECT s.position, l." + columnRevision + ", (" + strings.Join(differ, " OR ") + "), l.source, l.source_offset" + anyRevision(t)
+	s.economics = "SELECT position, dense_rank() OVER (ORDER BY " + strings.Join(t.Economics, ", ") + ") FROM " + stageName +
+		" WHERE position = ANY($1::int[])"
+}
+
+// anyRevision joins each staged row with every revision of its version. OFFSET 0
+// keeps the look-ups by key from becoming a join with all of the ledger.
+func anyRevision(t *settle.Table) string {
+	return " FROM " + stageName + " s CROSS JOIN LATERAL (SELECT * FROM " + t.Name + " l WHERE " +
+		matching(t.Key[:len(t.Key)-1]) + " ORDER BY " + columnRevision + " OFFSET 0) l"
+}
+
+// matching compares some columns of a ledger's row with those of a staged one.
+func matching(columns []string) string {
+	match := make([]string, len(columns))
+	for i, column := range columns {
+		match[i] = fmt.Sprintf("l.%s = s.%[1]s", column)
+	}
+	return strings.Join(match, " AND ")
 }
 
 // comparedColumns are those in which a second copy of a posted key may differ,

@@ -30,7 +30,7 @@ func TestStopped_InTheMiddleOfCopyHoldsNoLock(t *testing.T) {
 		ended <- err
 	}()
 	require.Eventually(t, func() bool {
-		return in.count("pg_stat_activity WHERE datname = current_database() AND state = 'active' AND wait_event = 'ClientRead'") == 1
+		return in.connections("state = 'active' AND wait_event = 'ClientRead'") == 1
 	}, 5*time.Second, 5*time.Millisecond)
 	successor.commit(newClaim("A"), newClaim("B"))
 	_, err = l.Acquire(t.Context(), in.request("claims"))

@@ -74,7 +74,22 @@ func checkTable(t *settle.Table) error {
 			return refuse("column %s is a decimal: equal keys would have unequal bytes", column)
 		}
 	}
-	return checkNamedColumns(t, types, refuse)
+	if err := checkNamedColumns(t, types, refuse); err != nil {
+		return err
+	}
+	return checkVersions(t, refuse)
+}
+
+// checkVersions checks that a thing is named by the first columns of the key.
+func checkVersions(t *settle.Table, refuse func(string, ...any) error) error {
+	last := t.Key[max(0, len(t.Key)-2):]
+	switch {
+	case t.SameVersion == settle.Revise && !t.Versioned():
+		return refuse("it can't revise: its version isn't in its key")
+	case t.Versioned() && !slices.Equal(last, []string{t.Version, columnRevision}):
+		return refuse("its key has to end in %s, %s", t.Version, columnRevision)
+	}
+	return nil
 }
 
 // checkNamedColumns checks what a posting is read back from.

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -25,7 +26,7 @@ func (l *Ledger) begin(ctx context.Context) (*tx, error) {
 	defer cancel()
 	conn, err := l.pool.Acquire(ctx)
 	if err != nil {
-		return nil, err
+		return nil, l.plain(err)
 	}
 	t := &tx{ledger: l, conn: conn, open: true}
 	if _, err := conn.Exec(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED"); err != nil {
@@ -72,7 +73,7 @@ func (t *tx) commit(ctx context.Context) error {
 	case isCertain(err):
 		return err
 	}
-	return errors.Join(errUnknownCommit, err)
+	return fmt.Errorf("%w: %w", errUnknownCommit, err)
 }
 
 // isCertain tells whether an error in answer to COMMIT says that there is none:

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,28 @@ func TestUnknownCommit_ThatTheServerNeverGotIsNotCommitted(t *testing.T) {
 	require.EqualValues(t, 1, p.lost.Load())
 	requireNothing(t, in, b)
 	source.commit(b.Entries...)
+}
+
+func TestCommit_AnOutageIsOneLineAndNothingIsCommitted(t *testing.T) {
+	in := newInstallation(t)
+	p := in.newProxy()
+	source := in.acquire(in.open(p.through(in)), "claims", 0)
+	p.close()
+	b := source.batch(newClaim("A"))
+	err := source.ledger.Commit(t.Context(), b)
+	if err != nil && !strings.Contains(err.Error(), "connection refused") {
+		err = source.ledger.Commit(t.Context(), b) // the first one finds the pool's connection broken
+	}
+	var not *NotCommittedError
+	require.ErrorAs(t, err, &not)
+	require.ErrorContains(t, err, "connection refused")
+	require.True(t, MayCome(err))
+	require.NotContains(t, err.Error(), "\n")
+	requireNothing(t, in, b)
+	_, err = source.ledger.ProgressRows(t.Context())
+	require.ErrorContains(t, err, "connection refused")
+	require.NotContains(t, err.Error(), "\n")
+	require.Error(t, source.ledger.Ping(t.Context()))
 }
 
 // A plain reading would see the row as it was and have the batch committed
@@ -81,6 +104,16 @@ func TestUnknownCommit_StaysUnknownWhereTheContextEnds(t *testing.T) {
 	require.ErrorAs(t, source.ledger.Commit(ctx, b), &unknown)
 	require.EqualValues(t, 1, unknown.Next)
 	require.Empty(t, b.Entries[0].Outcome)
+}
+
+func TestUnknownCommit_StaysUnknownWhereTheContextHasEnded(t *testing.T) {
+	in := newInstallation(t)
+	source := in.acquire(in.open(), "claims", 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var unknown *UnknownCommitError
+	require.ErrorAs(t, source.committing(newClaim("A")).resolve(ctx, errUnknownCommit), &unknown)
+	require.ErrorIs(t, unknown, context.Canceled)
 }
 
 func TestUnknownCommit_IsFencedWhereAnotherHasTheSource(t *testing.T) {

@@ -113,6 +113,26 @@ func (d Decimal) Sub(o Decimal) Decimal {
 	return newDecimal(d.negative, a.minus(b), scale)
 }
 
+// Add returns d + o, exactly, as Sub returns d - o.
+func (d Decimal) Add(o Decimal) Decimal { return d.Sub(o.Neg()) }
+
+// Neg returns -d.
+func (d Decimal) Neg() Decimal { return newDecimal(!d.negative, d.coefficient, d.scale) }
+
+// AmountString returns plain notation with two fraction digits, and more only
+// where they aren't zeros: 1.50, 2.00, 0.125. Equal amounts have equal text.
+func (d Decimal) AmountString() string {
+	d = d.Normalize()
+	text := d.String()
+	switch d.scale {
+	case 0:
+		return text + ".00"
+	case 1:
+		return text + "0"
+	}
+	return text
+}
+
 // String returns plain notation with all fraction digits: 1.50, -0.000000001.
 func (d Decimal) String() string {
 	digits := d.coefficient.appendDigits(make([]byte, 0, maxDigits+1), int(d.scale)+1)

@@ -68,6 +68,23 @@ func TestDecimal_SubAndEqualAndSignAgreeWithRationals(t *testing.T) {
 	})
 }
 
+func TestDecimal_AddAndNegAreTheInversesOfSub(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d, o := decimals().Draw(t, "d"), decimals().Draw(t, "o")
+		require.Zero(t, new(big.Rat).Add(rational(d), rational(o)).Cmp(rational(d.Add(o))), "%s + %s = %s", d, o, d.Add(o))
+		require.Equal(t, d, d.Neg().Neg())
+		require.True(t, d.Add(d.Neg()).Equal(Decimal{}))
+	})
+}
+
+func TestAmountString_IsOneTextForOneAmount(t *testing.T) {
+	for text, want := range map[string]string{
+		"0": "0.00", "-0.0": "0.00", "7": "7.00", "1.5": "1.50", "-1.500000000": "-1.50", "0.125": "0.125", "100": "100.00", "0.010": "0.01",
+	} {
+		require.Equal(t, want, MustParse(text).AmountString(), text)
+	}
+}
+
 func TestAppendUnscaled_NeverRoundsAndNeverOverflows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := decimals().Draw(t, "d")

@@ -116,6 +116,9 @@ func (o *outcomeEncoder) posting(at settle.Coordinates, p *settle.Posting, d set
 	if p.Outcome == settle.Dispute {
 		topic = o.topics.Dispute
 	}
+	if topic == "" {
+		return nil, fmt.Errorf("outcome of %s: the lane has no topic for %s", at, p.Outcome)
+	}
 	key := p.Key.AppendHex(o.room(64))
 	value, err := o.value(topic, string(key), p)
 	if err != nil {

@@ -33,10 +33,6 @@ func (w *Worker) rebuild(ctx context.Context, p *partition, b *batch) (bool, err
 		w.postpone(ctx, p, fmt.Errorf("rebuild: %w", err))
 		return false, nil
 	}
-	if recorded, err = w.byCoordinates(ctx, p, known, recorded); err != nil {
-		w.postpone(ctx, p, fmt.Errorf("rebuild: %w", err))
-		return false, nil
-	}
 	for i, r := range recorded {
 		if r.Kind == ledger.RecordedNothing {
 			return false, w.halt(ctx, p, haltUnaccounted, fmt.Sprintf(
@@ -45,35 +41,4 @@ func (w *Worker) rebuild(ctx context.Context, p *partition, b *batch) (bool, err
 	}
 	b.recorded = recorded
 	return true, nil
-}
-
-// byCoordinates looks once more for what was not found by key: a record that
-// today's rules refuse has no key to be found by, but may be posted.
-func (w *Worker) byCoordinates(ctx context.Context, p *partition, known []*settle.Entry, recorded []ledger.Recorded) ([]ledger.Recorded, error) {
-	first, last := int64(-1), int64(-1)
-	for i, r := range recorded {
-		if r.Kind == ledger.RecordedNothing {
-			if first < 0 {
-				first = known[i].Record.Offset
-			}
-			last = known[i].Record.Offset
-		}
-	}
-	if first < 0 {
-		return recorded, nil
-	}
-	found, err := w.o.Ledger.RecordedRange(ctx, p.source, first, last+1)
-	if err != nil {
-		return nil, err
-	}
-	at := make(map[int64]ledger.Recorded, len(found))
-	for _, r := range found {
-		at[r.Offset] = r
-	}
-	for i := range recorded {
-		if r, ok := at[known[i].Record.Offset]; ok && recorded[i].Kind == ledger.RecordedNothing {
-			recorded[i] = r
-		}
-	}
-	return recorded, nil
 }

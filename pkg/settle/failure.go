@@ -55,6 +55,7 @@ const (
 	ReasonOutOfRange           Reason = "out_of_range"
 	ReasonVersionConflict      Reason = "version_conflict"
 	ReasonConflictingDuplicate Reason = "conflicting_duplicate"
+	ReasonSuperseded           Reason = "superseded"
 )
 
 // Reasons for which a line never becomes a record: the SDK refuses it.

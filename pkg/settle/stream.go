@@ -1,5 +1,7 @@
 package settle
 
+import "slices"
+
 // A Stream is one kind of business record: its schema, its checks and
 // arithmetic, its ledger. A new stream is one folder under streams/, one schema
 // and one migration.
@@ -54,11 +56,32 @@ type Table struct {
 	// differ, else it is a version conflict, found before economics count.
 	Pinned []string
 
+	// SameVersion says what becomes of a second record of a posted version whose
+	// economics are others. Only a table whose version is part of its key can
+	// revise.
+	SameVersion SameVersion
+
 	// Version and Claimed name the columns that outcomes carry; Claimed is
 	// empty where the stream's records claim nothing.
 	Version string
 	Claimed string
 }
+
+// Versioned tells whether every version of a thing is a row of its own: then the
+// key's columns without version and revision, which come last, name the thing.
+func (t *Table) Versioned() bool { return slices.Contains(t.Key, t.Version) }
+
+// SameVersion is what becomes of a second record of a posted version whose
+// economics are others.
+type SameVersion int
+
+// The ways to take it.
+const (
+	// Reject makes it a dead letter: conflicting_duplicate.
+	Reject SameVersion = iota
+	// Revise makes it the next revision of its version.
+	Revise
+)
 
 // A Column is one column of a ledger.
 type Column struct {

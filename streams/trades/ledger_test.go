@@ -25,8 +25,12 @@ type tradeLedger struct {
 	batch  ledger.Batch
 }
 
-func openLedger(t *testing.T) *tradeLedger {
+func openLedger(t *testing.T) *tradeLedger { return openLedgerThat(t, settle.Reject) }
+
+func openLedgerThat(t *testing.T, does settle.SameVersion) *tradeLedger {
 	t.Helper()
+	table := New().Table()
+	table.SameVersion = does
 	url, schema := devstack.TestDatabase(t), devstack.TestSchema(t)
 	_, err := ledger.Migrate(t.Context(), ledger.MigrateOptions{
 		URL: url, Schema: schema, OwnerRole: schema + "_owner", WorkerRole: schema + "_worker",
@@ -34,7 +38,7 @@ func openLedger(t *testing.T) *tradeLedger {
 	require.NoError(t, err)
 	l := &tradeLedger{batch: ledger.Batch{Owner: ledger.Token{1}}}
 	l.ledger, err = ledger.Open(t.Context(), ledger.Options{
-		URL: url, Schema: schema, Role: schema + "_worker", ConsumerGroup: "etrm.trades", Stream: "trades", Table: New().Table(),
+		URL: url, Schema: schema, Role: schema + "_worker", ConsumerGroup: "etrm.trades", Stream: "trades", Table: table,
 	})
 	require.NoError(t, err)
 	t.Cleanup(l.ledger.Close)
