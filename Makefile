@@ -31,7 +31,7 @@ build: ## build bin/tieout
 	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/tieout ./cmd/tieout
 
 .PHONY: demo
-demo: build ## settle a month of real claims on this machine, and show what came of them
+demo: build ## settle a month of real claims and one of trades on this machine, and show what came of them
 	bin/tieout demo
 
 .PHONY: test

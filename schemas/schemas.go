@@ -24,6 +24,11 @@ var Finding string
 //go:embed avro/outcome.avsc
 var Outcome string
 
+// Manifest is the schema of what a delivery says when it ends.
+//
+//go:embed avro/manifest.avsc
+var Manifest string
+
 // Migrations holds the ledger's migrations, as files below migrations/.
 //
 //go:embed migrations/*.sql

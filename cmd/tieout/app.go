@@ -32,6 +32,8 @@ func (a *app) commands() []*cobra.Command {
 		newSetupCommand(a),
 		newProduceCommand(a),
 		newRunCommand(a),
+		newRunsCommand(a),
+		newReconcileCommand(a),
 		newDevCommand(a),
 		newBenchCommand(a),
 		newHealthCommand(a),
@@ -43,10 +45,13 @@ func (a *app) commands() []*cobra.Command {
 // run is tieout without its process: it executes one command line and returns
 // the exit code. env holds NAME=value entries, as os.Environ does.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
-	err := a.execute(ctx, args)
-	if err != nil {
-		fmt.Fprintf(stderr, "tieout: %s\n", errorLine(ctx, err))
+	results := &resultWriter{to: stdout}
+	a := &app{env: env, stdin: stdin, stdout: results, stderr: stderr}
+	err := results.complete(a.execute(ctx, args))
+	for _, failure := range failures(err) {
+		if !results.isQuiet(failure) {
+			fmt.Fprintf(stderr, "tieout: %s\n", errorLine(ctx, failure))
+		}
 	}
 	return exitCode(err)
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -26,7 +28,8 @@ func TestRun_WrongUsageIsOneLineThatSaysWhatToDo(t *testing.T) {
 		"config --broker x":         "tieout: there is no flag --broker: did you mean \"--brokers\"? `tieout config --help` lists them\n",
 		"config --sasl-password x":  "tieout: --sasl-password is no flag, since arguments are seen by everyone on this machine: set TIEOUT_SASL_PASSWORD instead\n",
 		"version extra":             "tieout: unknown command \"extra\" for \"tieout version\"\n",
-		"config --format xml":       "tieout: format (--format): \"xml\" is none of text, json\n",
+		"config --format xml":       "tieout: format (--format): \"xml\" is none of text, json, csv\n",
+		"setup --format csv":        "tieout: format (--format): tieout setup has no csv, want text or json\n",
 		"config --config none.yaml": "tieout: configuration file none.yaml: open none.yaml: no such file or directory\n",
 	} {
 		t.Run(line, func(t *testing.T) {
@@ -39,9 +42,46 @@ func TestRun_WrongUsageIsOneLineThatSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestRun_ErrorsOfManyLinesAreShownAsOne(t *testing.T) {
-	err := errors.Join(errors.New("first\n\tmore"), errors.New("second"))
-	require.Equal(t, "first; more; second", errorLine(t.Context(), err))
+func TestRun_AnErrorOfManyLinesIsShownAsOne(t *testing.T) {
+	require.Equal(t, "first; more", errorLine(t.Context(), errors.New("first\n\tmore")))
+}
+
+func TestRun_SeveralErrorsAreALineEach(t *testing.T) {
+	first, second, third := errors.New("first\n\tmore"), errors.New("second"), errors.New("third")
+	sentence := fmt.Errorf("of %w and %w", second, third)
+	require.Equal(t, []error{first, second, sentence}, failures(errors.Join(first, errors.Join(second, sentence))))
+	require.Empty(t, failures(nil))
+}
+
+// failing is a stdout that can't be written to.
+type failing struct{ err error }
+
+func (w failing) Write([]byte) (int, error) { return 0, w.err }
+
+func TestRun_AResultThatCanNotBeWrittenIsAFailure(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, line := range []string{"config", "config --format json", "version", "", "--help", "completion bash"} {
+		var stderr bytes.Buffer
+		code := run(t.Context(), strings.Fields(line), nil, strings.NewReader(""), failing{syscall.ENOSPC}, &stderr)
+		require.Equal(t, exitFailed, code, line)
+		require.Equal(t, "tieout: write the result: no space left on device\n", stderr.String(), line)
+	}
+}
+
+func TestRun_AReaderThatWentAwayIsAFailureWithoutWords(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var stderr bytes.Buffer
+	code := run(t.Context(), []string{"config"}, nil, strings.NewReader(""), failing{syscall.EPIPE}, &stderr)
+	require.Equal(t, exitFailed, code)
+	require.Empty(t, stderr.String())
+}
+
+func TestRun_WhatWasFoundDoesNotHideThatNobodyCouldReadIt(t *testing.T) {
+	results := &resultWriter{err: syscall.ENOSPC}
+	require.Equal(t, exitFailed, exitCode(results.complete(foundf("3 lines refused"))))
+	require.EqualError(t, results.complete(errors.New("no broker")), "no broker\nwrite the result: no space left on device")
+	written := writeError(syscall.ENOSPC)
+	require.Equal(t, written, results.complete(written), "told once")
 }
 
 func TestRun_AnInterruptIsNoFailureOfAnythingElse(t *testing.T) {

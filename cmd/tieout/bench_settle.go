@@ -90,7 +90,7 @@ func (a *app) newSettleBench(cfg *config, flags benchFlags) *settleBench {
 
 // benchLane is the lane whose worker is measured: where produce sends to.
 func benchLane() settle.Lane {
-	lanes := salesLanes()
+	lanes := lanesOf("sales")
 	return lanes[len(lanes)-1]
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/tieout/tieout/pkg/ledger"
 	"github.com/tieout/tieout/pkg/settle"
 )
 
@@ -167,10 +166,7 @@ func lastLine(text string) string {
 // ledger, and its outcome can be read.
 func (b *settleBench) verify(ctx context.Context) error {
 	lane, cfg := benchLane(), b.sandbox.cfg
-	l, err := ledger.Open(ctx, ledger.Options{
-		URL: cfg.DatabaseURL, Schema: cfg.Schema, Role: cfg.WorkerRole, ConsumerGroup: cfg.GroupPrefix + lane.Topic,
-		Table: lane.Stream.Table(), Stream: lane.Stream.Name(), MaxConns: 1, Logger: b.sandbox.logger,
-	})
+	l, err := openBook(ctx, cfg, lane, "bench", b.sandbox.logger)
 	if err != nil {
 		return err
 	}

@@ -116,6 +116,14 @@ func TestConfig_RefusesWhatCanNotBeMeant(t *testing.T) {
 			env:  []string{"TIEOUT_BROKERS=localhost"},
 			want: "tieout: brokers: \"localhost\" is not HOST:PORT\n",
 		},
+		"a broker's port that is none": {
+			env:  []string{"TIEOUT_BROKERS=h:9092,h:99999"},
+			want: "tieout: brokers: \"h:99999\" is not HOST:PORT: a port is a number between 1 and 65535\n",
+		},
+		"a broker's port in words": {
+			args: []string{"--brokers", "h:kafka"},
+			want: "tieout: brokers: \"h:kafka\" is not HOST:PORT: a port is a number between 1 and 65535\n",
+		},
 		"a schema that needs quotes": {
 			env:  []string{"TIEOUT_SCHEMA=Books"},
 			want: "tieout: schema: \"Books\" is not a name of lower-case letters, digits and underscores, at most 56 long, without pg_ before it\n",
@@ -181,22 +189,54 @@ func TestConfig_NeverShowsASecret(t *testing.T) {
 	}
 }
 
-func TestMaskURL_HidesPasswordsAndNothingElse(t *testing.T) {
+func TestMaskURL_HidesWhatIsOrMayBeSecretAndNothingElse(t *testing.T) {
 	for given, want := range map[string]string{
-		"postgres://h/d":                      "postgres://h/d",
-		"postgres://u@h/d?sslmode=disable":    "postgres://u@h/d?sslmode=disable",
-		"postgres://u:p%40ss@h:5432/d":        "postgres://u:xxxxx@h:5432/d",
-		"postgres://u:@h/d":                   "postgres://u:xxxxx@h/d",
-		"postgres://h/d?user=u&password=p":    "postgres://h/d?password=xxxxx&user=u",
-		"postgres://u:p@h/d?sslpassword=q":    "postgres://u:xxxxx@h/d?sslpassword=xxxxx",
-		"postgres://u:p ss@h:port/d":          masked,
-		"host=h user=u password=p dbname=d":   "host=h user=u password=xxxxx dbname=d",
-		`host=h password = 'it\'s' dbname=d`:  "host=h password = xxxxx dbname=d",
-		"password='unclosed dbname=d":         "password=xxxxx",
-		"host=/run/postgresql dbname=d":       "host=/run/postgresql dbname=d",
-		"host=h sslpassword=p PASSWORD=q x=y": "host=h sslpassword=xxxxx PASSWORD=xxxxx x=y",
+		"postgres://h/d":                             "postgres://h/d",
+		"postgres://u@h/d?sslmode=disable":           "postgres://u@h/d?sslmode=disable",
+		"postgres:///d?host=/tmp&user=u":             "postgres:///d?host=/tmp&user=u",
+		"postgres://u:p%40ss@h:5432/d":               "postgres://u:xxxxx@h:5432/d",
+		"postgres://u:p@ss@h:5432/d":                 "postgres://u:xxxxx@h:5432/d",
+		"postgres://u:@h/d":                          "postgres://u:xxxxx@h/d",
+		"postgres://h/d?user=u&password=p":           "postgres://h/d?password=xxxxx&user=u",
+		"postgres://u:p@h/d?sslpassword=q":           "postgres://u:xxxxx@h/d?sslpassword=xxxxx",
+		"postgres://h/d?application_name=a&options=": masked,
+		"http://h/?key=TopS3cret":                    "http://h/?key=xxxxx",
+		"http://h/?TopS3cret":                        masked,
+		"http://h/?a=1;b=TopS3cret":                  masked,
+		"http://h/#TopS3cret":                        masked,
+		"postgres://u:12#S3cret@h/d":                 masked,
+		"postgres://u:12/S3cret@h/d":                 masked,
+		"postgres://u:12?S3cret@h/d":                 masked,
+		"postgres://u:p ss@h:port/d":                 masked,
+		"u:TopS3cret@h:5432":                         masked,
+		"postgres:u:TopS3cret":                       masked,
+		"TopS3cret":                                  masked,
+		"host=h user=u password=p dbname=d":          "host=h user=u password=xxxxx dbname=d",
+		`host=h password = 'it\'s' dbname=d`:         "host=h password = xxxxx dbname=d",
+		`host=h password=a\ b dbname=d`:              "host=h password=xxxxx dbname=d",
+		"host=h password=p=q dbname=d":               "host=h password=xxxxx dbname=d",
+		"host=h password=two words":                  masked,
+		"password='unclosed dbname=d":                masked,
+		"host=/run/postgresql dbname=d":              "host=/run/postgresql dbname=d",
+		"host='h'user=u":                             masked,
+		"host=h sslpassword=p PASSWORD=q x=y":        "host=h sslpassword=xxxxx PASSWORD=xxxxx x=xxxxx",
 	} {
 		require.Equal(t, want, maskURL(given), "given %q", given)
+	}
+}
+
+func TestConfig_ShowsNothingOfAnAddressThatItCanNotRead(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, variable := range []string{"TIEOUT_DATABASE_URL=u:TopS3cret@h:5432", "DATABASE_URL=postgres:u:TopS3cret", "TIEOUT_REGISTRY_URL=http://h/?key=TopS3cret"} {
+		got := invoke(t, []string{variable}, "config")
+		require.Equal(t, exitDone, got.code)
+		require.NotContains(t, got.stdout+got.stderr, "TopS3cret")
+		require.Contains(t, got.stdout, masked)
+	}
+	for _, address := range []string{"u:TopS3cret@h:5432", "postgres:u:TopS3cret"} {
+		got := invoke(t, nil, "config", "--database-url", address)
+		require.Equal(t, exitUsage, got.code)
+		require.Equal(t, "tieout: --database-url: neither a URL nor keyword=value pairs, so it may hold a password, and an argument is seen by everyone on this machine: set TIEOUT_DATABASE_URL instead\n", got.stderr)
 	}
 }
 

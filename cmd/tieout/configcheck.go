@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +28,7 @@ const (
 // way out.
 func (c *config) validate() error {
 	for _, check := range []func() error{
-		c.validateNames, c.validateBrokers, c.validateTLS, c.validateSASL, c.validateRegistry,
+		func() error { return checkDatabaseFiles(c.DatabaseURL) }, c.validateNames, c.validateBrokers, c.validateTLS, c.validateSASL, c.validateRegistry,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -55,8 +57,12 @@ func (c *config) validateNames() error {
 
 func (c *config) validateBrokers() error {
 	for _, broker := range c.Brokers {
-		if _, _, err := net.SplitHostPort(broker); err != nil {
+		_, port, err := net.SplitHostPort(broker)
+		if err != nil {
 			return fmt.Errorf("brokers: %q is not HOST:PORT", broker)
+		}
+		if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+			return fmt.Errorf("brokers: %q is not HOST:PORT: a port is a number between 1 and %d", broker, math.MaxUint16)
 		}
 	}
 	return nil

@@ -27,12 +27,18 @@ const (
 	keyDelimiter = "."
 )
 
+// csvAnnotation marks a command that can write its result as CSV.
+const csvAnnotation = "csv"
+
 // config returns the configuration of a command, checked. required names the
 // settings that the command can't do without.
 func (a *app) config(cmd *cobra.Command, required ...string) (*config, error) {
 	effective, err := loadConfig(cmd.Flags(), a.env)
 	if err != nil {
 		return nil, err
+	}
+	if effective.Format == formatCSV && cmd.Annotations[csvAnnotation] == "" {
+		return nil, usagef("format (%s): %s has no csv, want text or json", effective.origins["format"], cmd.CommandPath())
 	}
 	for _, key := range required {
 		if effective.isSet(key) {
@@ -116,6 +122,9 @@ func (e *effectiveConfig) loadFile(flags *pflag.FlagSet, environ []string) error
 	path, mustExist := configPath(flags, environ)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !mustExist {
 		return nil
+	}
+	if err := checkReadable(path); err != nil {
+		return fmt.Errorf("configuration file %w", err)
 	}
 	layer := koanf.New(keyDelimiter)
 	if err := layer.Load(file.Provider(path), yaml.Parser()); err != nil {
@@ -201,13 +210,21 @@ func (e *effectiveConfig) loadFlags(flags *pflag.FlagSet) error {
 		where := "--" + s.key
 		raw := layer.Get(s.key)
 		if text, isText := raw.(string); isText && s.isURL && holdsPassword(text) {
-			return fmt.Errorf("%s: a password in an argument is seen by everyone on this machine: set %s instead", where, s.variable())
+			return fmt.Errorf("%s: %s: set %s instead", where, whyNoArgument(text), s.variable())
 		}
 		if err := e.put(s, raw, where); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// whyNoArgument says why an address that is or holds a secret is no argument.
+func whyNoArgument(address string) string {
+	if maskURL(address) == masked {
+		return "neither a URL nor keyword=value pairs, so it may hold a password, and an argument is seen by everyone on this machine"
+	}
+	return "a password in an argument is seen by everyone on this machine"
 }
 
 // loadDerived fills in the defaults that follow from other settings.

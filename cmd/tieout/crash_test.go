@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -190,4 +191,18 @@ func (d *drill) assertFigures() {
 	require.NoError(d.t, err)
 	assert.Equal(d.t, map[string]int{"recon.autopost": want.autoPosts, "recon.dispute": want.disputes, "recon.dlq": want.deadTotal}, counts)
 	assert.Len(d.t, seen, want.autoPosts+want.disputes+want.deadTotal)
+	d.assertRunIsComplete()
+}
+
+// assertRunIsComplete compares the counters with what the producer says that it
+// sent, to each partition and in quantity.
+func (d *drill) assertRunIsComplete() {
+	d.t.Helper()
+	var listed []deliveryCounts
+	require.NoError(d.t, json.Unmarshal([]byte(invoke(d.t, d.env, "runs", "list", "--format", "json").stdout), &listed))
+	require.Len(d.t, listed, 1)
+	assert.EqualValues(d.t, d.file.records, listed[0].Total)
+	shown := invoke(d.t, d.env, "runs", "show", listed[0].RunID)
+	assert.Equal(d.t, exitDone, shown.code, "%s%s", shown.stdout, shown.stderr)
+	assert.Contains(d.t, shown.stdout, ", which is the same.\n")
 }

@@ -3,28 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
-	"go.opentelemetry.io/otel/metric/noop"
-
-	"github.com/tieout/tieout/pkg/producer"
-	"github.com/tieout/tieout/pkg/telemetry"
-	"github.com/tieout/tieout/testdata"
 )
 
 func newDemoCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "Settle a month of real claims on this machine, and show what came of them",
-		Long: `Settle a month of real claims on this machine, and show what came of them.
+		Short: "Settle a month of real claims and one of trades on this machine, and show what came of them",
+		Long: `Settle a month of real claims and one of energy trades on this machine, and show what came of them.
 Kafka and the schema registry are inside of this process, and Postgres is below it. With DATABASE_URL (TIEOUT_DATABASE_URL) set, that Postgres is used: in a schema and with roles of the demo's own, which are dropped afterwards.
 
-It does what setup, produce and run do: the file is sent and settled, and each of its lines is held against what was computed of it elsewhere, in Postgres and on the outcome topics. Then the whole file is sent again, and nothing more is posted.
+It does what setup, produce, run and reconcile do: each file is sent and settled, and each of its lines is held against what was computed of it elsewhere, in Postgres and on the outcome topics. Then the whole file is sent again, and nothing more is posted.
+The trades are compared with the market operator's statement, and once more with one amount of it altered, to show what a difference looks like. The exit code is 1 where anything isn't as it must be.
 Nothing is left behind, also after Ctrl-C.`,
 		Example: `  tieout demo
   tieout demo --format json
@@ -41,9 +34,9 @@ Nothing is left behind, also after Ctrl-C.`,
 }
 
 func (a *app) runDemo(ctx context.Context, cfg *config) error {
-	d := &demo{app: a, user: cfg}
+	d := a.newDemo(cfg, claimsOfTheDemo(), tradesOfTheDemo())
 	err := d.run(ctx, d.phases())
-	if left := d.close(ctx); left != nil {
+	if left := d.sandbox.close(ctx); left != nil {
 		// Not wrapped: that the demo was interrupted says less than what is left.
 		return fmt.Errorf("the demo couldn't take everything away: %v", left) //nolint:errorlint // see above
 	}
@@ -53,43 +46,62 @@ func (a *app) runDemo(ctx context.Context, cfg *config) error {
 	return d.show()
 }
 
-// A demo is one run of the demo.
+// A demo is one run of the demo: a few files, one after the other, in one
+// installation.
 type demo struct {
 	app     *app
 	user    *config
 	sandbox *sandbox
-	path    string // of the file of claims
-	tie     *tie
+	runs    []*demoRun
 	report  demoReport
 }
 
+func (a *app) newDemo(user *config, files ...demoFile) *demo {
+	d := &demo{app: a, user: user, sandbox: a.newSandbox(user, "demo")}
+	for _, file := range files {
+		run := &demoRun{app: a, sandbox: d.sandbox, file: file}
+		d.runs = append(d.runs, run)
+		d.report.Streams = append(d.report.Streams, &run.report)
+	}
+	return d
+}
+
+// ofStream stands between the name of a stream and that of what is done with
+// its file, in the name of a phase.
+const ofStream = ": "
+
 // phases are those that a user would go through.
 func (d *demo) phases() []phase {
-	return []phase{
+	phases := []phase{
 		{"start", "starting Postgres, Kafka and a schema registry", d.start},
 		{"setup", "making tables, topics and subjects", d.setUp},
-		{"produce", "sending the file", d.produce},
-		{"settle", "settling", d.settle},
-		{"compare", "comparing each line", d.compare},
-		{"produce again", "sending the file again", d.produce},
-		{"settle again", "settling it again", d.settle},
-		{"compare again", "comparing each line again", d.compare},
 	}
+	for _, run := range d.runs {
+		for _, p := range run.phases() {
+			p.name = run.file.stream + ofStream + p.name
+			phases = append(phases, p)
+		}
+	}
+	return phases
 }
 
 func (d *demo) run(ctx context.Context, phases []phase) error {
 	return d.app.runPhases(ctx, phases, func(p phase, took time.Duration) {
-		d.report.Phases = append(d.report.Phases, demoPhase{Name: p.name, Seconds: seconds(took)})
+		shown := demoPhase{Name: p.name, Seconds: seconds(took)}
+		if stream, name, found := strings.Cut(p.name, ofStream); found {
+			shown.Stream, shown.Name = stream, name
+		}
+		d.report.Phases = append(d.report.Phases, shown)
 	})
 }
 
-// show prints the report. That a line doesn't tie is a failure.
+// show prints the report. That something doesn't tie is a failure.
 func (d *demo) show() error {
 	if err := d.app.print(d.user, &d.report, d.report.write); err != nil {
 		return err
 	}
-	if n := len(d.report.Differences); n > 0 {
-		return fmt.Errorf("what was settled is not what the file expects: %s", counted(int64(n), "difference"))
+	if n := d.report.differences(); n > 0 {
+		return fmt.Errorf("what was settled is not what was expected: %s", counted(n, "difference"))
 	}
 	return nil
 }
@@ -97,77 +109,19 @@ func (d *demo) show() error {
 // demoPartitions is what setup makes where nobody says otherwise.
 const demoPartitions = 6
 
-func (d *demo) start(ctx context.Context) (err error) {
-	d.sandbox = d.app.newSandbox(d.user, "demo")
+func (d *demo) start(ctx context.Context) error {
 	if err := d.sandbox.start(ctx); err != nil {
 		return err
 	}
-	d.path = filepath.Join(d.sandbox.dir, testdata.SalesFile)
-	if err := os.WriteFile(d.path, testdata.Sales, 0o600); err != nil {
-		return err
+	for _, run := range d.runs {
+		if err := run.prepare(); err != nil {
+			return fmt.Errorf("%s: %w", run.file.name, err)
+		}
 	}
-	if d.report.Expected, err = readDemoFigures(); err != nil {
-		return err
-	}
-	lines, err := readDemoLines()
-	d.tie = newTie(lines)
-	return err
+	return nil
 }
 
 func (d *demo) setUp(ctx context.Context) error {
 	_, err := d.sandbox.install(ctx, demoPartitions)
 	return err
-}
-
-// produce sends the file, as `tieout produce sales` does.
-func (d *demo) produce(ctx context.Context) error {
-	cfg := d.sandbox.cfg
-	options, err := d.app.producerOptions(cfg, produceFlags{tier: string(producer.ComputeHeavy)})
-	if err != nil {
-		return err
-	}
-	if options.Registry, err = openRegistry(cfg); err != nil {
-		return err
-	}
-	defer options.Registry.Close()
-	sent, err := producer.Delivery{Lines: producer.SalesLines{}, Path: d.path, Progress: d.app.progressBar(d.path), Options: options}.Run(ctx)
-	if err != nil {
-		return explainProduce(cfg, err)
-	}
-	d.tie.sent(sent.RunID, sent.Delivery)
-	d.report.File, d.report.RunID = testdata.SalesFile, sent.RunID
-	d.report.Deliveries = append(d.report.Deliveries, demoDelivery{Delivery: sent.Delivery, Sent: sent.Sent, Rejected: sent.Rejected})
-	return nil
-}
-
-// settle runs the workers of the stream's lanes until nothing is left, as `tieout run
-// --drain` does.
-func (d *demo) settle(ctx context.Context) error {
-	instruments, err := telemetry.NewInstruments(noop.NewMeterProvider().Meter(""))
-	if err != nil {
-		return err
-	}
-	meter := newMeter(instruments)
-	set := &workerSet{
-		cfg: d.sandbox.cfg, logger: d.sandbox.logger, metrics: meter,
-		instance: strings.ToLower(ulid.Make().String()), instanceIsOwn: true,
-		drain: true, parallelism: defaultParallelism,
-	}
-	defer set.close()
-	if err := set.open(ctx, salesLanes()); err != nil {
-		return err
-	}
-	if err := set.run(ctx); err != nil {
-		return err
-	}
-	d.report.Deliveries[len(d.report.Deliveries)-1].took(meter.reading())
-	return nil
-}
-
-// close takes everything away. The workers have ended by now.
-func (d *demo) close(ctx context.Context) error {
-	if d.sandbox == nil {
-		return nil
-	}
-	return d.sandbox.close(ctx)
 }

@@ -82,16 +82,34 @@ func (t *tie) locate(f *finding) (delivery, line int, ok bool) {
 // want is what must become of a line. Sent again, whatever was posted is a
 // duplicate; what can't be settled is a dead letter each time.
 func (t *tie) want(delivery int, line demoLine) lineVerdict {
-	if delivery > 0 && line.want.outcome != settle.DeadLetter {
-		return lineVerdict{key: line.want.key, outcome: settle.DuplicateSkipped}
+	switch line.want.outcome {
+	case settle.AutoPost, settle.Dispute:
+		if delivery > 0 {
+			return lineVerdict{key: line.want.key, outcome: settle.DuplicateSkipped}
+		}
 	}
 	return line.want
+}
+
+// rejectDifferences says where the lines that weren't sent are others than those
+// that are expected, or for other reasons.
+func (t *tie) rejectDifferences(reasons map[int64]settle.Reason) (differences []string) {
+	for _, line := range t.lines {
+		want := settle.Reason("")
+		if line.want.outcome == rejected {
+			want = line.want.reason
+		}
+		if got := reasons[line.number]; got != want {
+			differences = append(differences, fmt.Sprintf("line %d has reason %q, %q is expected", line.number, got, want))
+		}
+	}
+	return differences
 }
 
 // compareLine says in what a finding differs; empty where it doesn't.
 func compareLine(want lineVerdict, found *finding) string {
 	switch {
-	case found == nil && want.outcome == settle.DuplicateSkipped:
+	case found == nil && (want.outcome == settle.DuplicateSkipped || want.outcome == rejected):
 		return ""
 	case found == nil:
 		return fmt.Sprintf("nothing is found, %s is expected", want.outcome)
@@ -99,6 +117,8 @@ func compareLine(want lineVerdict, found *finding) string {
 		return fmt.Sprintf("%s is %s, %s is expected", found.place, found.outcome, want.outcome)
 	case found.key != want.key:
 		return fmt.Sprintf("%s has key %s, %s is expected", found.place, found.key, want.key)
+	case found.version != want.version && want.amount.Valid:
+		return fmt.Sprintf("%s has version %d, %d is expected", found.place, found.version, want.version)
 	case found.reason != want.reason:
 		return fmt.Sprintf("%s has reason %s, %s is expected", found.place, found.reason, want.reason)
 	case found.amount.Valid != want.amount.Valid || !found.amount.Decimal.Equal(want.amount.Decimal):

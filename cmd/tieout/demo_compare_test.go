@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,38 +12,68 @@ import (
 )
 
 func TestDemoLines_AreThoseOfTheFileWithWhatIsExpectedOfEach(t *testing.T) {
-	lines, err := readDemoLines()
-	require.NoError(t, err)
-	figures, err := readDemoFigures()
-	require.NoError(t, err)
-	require.Equal(t, monthFigures(), figures)
+	for _, c := range []struct {
+		file    demoFile
+		figures demoFigures
+		first   demoLine
+	}{
+		{claimsOfTheDemo(), monthFigures(), demoLine{number: 2, shown: []string{"V013", "536365"}, want: lineVerdict{
+			key:     "f88d642a60f628a00e9c17ce8e2f55745d1e1f2355840ba167bee314b6f0978d",
+			version: 3, outcome: settle.AutoPost, amount: amount("0.31"),
+		}}},
+		{tradesOfTheDemo(), juneFigures(), demoLine{number: 2, shown: []string{"T-HQ-2019061904", "1"}, want: lineVerdict{
+			key:     "f033ea4e434b034bfd485e17124b518db1534574e5f8a6c9bf9dbe3cedbb2634",
+			version: 1, outcome: settle.AutoPost, amount: amount("-391.75"),
+		}}},
+	} {
+		lines, err := c.file.readLines()
+		require.NoError(t, err)
+		figures, err := c.file.figures()
+		require.NoError(t, err)
+		require.Equal(t, c.figures, figures)
 
-	counts := map[settle.Outcome]int64{}
-	for i, line := range lines {
-		require.Equal(t, int64(i+2), line.number)
-		counts[line.want.outcome]++
+		counts := map[settle.Outcome]int64{}
+		for i, line := range lines {
+			require.Equal(t, int64(i+2), line.number)
+			counts[line.want.outcome]++
+		}
+		for outcome, want := range map[settle.Outcome]int64{
+			settle.AutoPost: figures.AutoPosts, settle.Dispute: figures.Disputes, settle.DeadLetter: figures.DeadLetters,
+			settle.DuplicateSkipped: figures.Duplicates, rejected: figures.Rejected,
+		} {
+			require.Equal(t, want, counts[outcome], outcome)
+		}
+		require.Len(t, lines, int(figures.Lines))
+		require.Equal(t, c.first, lines[0])
 	}
-	require.Equal(t, map[settle.Outcome]int64{
-		settle.AutoPost: figures.AutoPosts, settle.Dispute: figures.Disputes,
-		settle.DeadLetter: figures.DeadLetters, settle.DuplicateSkipped: figures.Duplicates,
-	}, counts)
-	require.Equal(t, demoLine{number: 2, vendor: "V013", invoice: "536365", want: lineVerdict{
-		key:     "f88d642a60f628a00e9c17ce8e2f55745d1e1f2355840ba167bee314b6f0978d",
-		outcome: settle.AutoPost, amount: amount("0.31"),
-	}}, lines[0])
+}
+
+func TestDemoLines_ATradeMustBeTheOneThatIsExpected(t *testing.T) {
+	file := tradesOfTheDemo()
+	values := []string{"T-HQ-2019061904", "1", "HQ", "2019-06-19T04:00:00Z"}
+	want := lineVerdict{key: "98d39645e2b5107079b53a6ca2a5cda4998a3619df5af2f823ca814448f66934"}
+	require.NoError(t, file.identify(values, &want))
+	for i, other := range []string{"T-HQ-2019061905", "2", "HQ2", "2019-06-19T05:00:00Z"} {
+		changed := slices.Clone(values)
+		changed[i] = other
+		want := lineVerdict{key: "98d39645e2b5107079b53a6ca2a5cda4998a3619df5af2f823ca814448f66934"}
+		require.ErrorContains(t, file.identify(changed, &want), "98d39645e2b5107079b53a6ca2a5cda4998a3619df5af2f823ca814448f66934 is expected")
+	}
 }
 
 func amount(text string) money.NullDecimal {
 	return money.NullDecimal{Decimal: money.MustParse(text), Valid: true}
 }
 
-// smallTie expects four lines, sent twice: posted, a copy of it, disputed, dead.
+// smallTie expects five lines, sent twice: posted, a copy of it, disputed, dead,
+// rejected.
 func smallTie() *tie {
 	t := newTie([]demoLine{
-		{number: 2, want: lineVerdict{key: "a", outcome: settle.AutoPost, amount: amount("1.50")}},
+		{number: 2, want: lineVerdict{key: "a", version: 7, outcome: settle.AutoPost, amount: amount("1.50")}},
 		{number: 3, want: lineVerdict{key: "a", outcome: settle.DuplicateSkipped}},
 		{number: 4, want: lineVerdict{key: "b", outcome: settle.Dispute, amount: amount("2")}},
-		{number: 5, want: lineVerdict{key: "c", outcome: settle.DeadLetter, reason: settle.ReasonNegativeUnits}},
+		{number: 5, want: lineVerdict{key: "c", version: 7, outcome: settle.DeadLetter, reason: settle.ReasonNegativeUnits}},
+		{number: 6, want: lineVerdict{outcome: rejected, reason: settle.ReasonNotADecimal}},
 	})
 	t.sent("run", "first")
 	t.sent("run", "second")
@@ -51,7 +83,7 @@ func smallTie() *tie {
 // smallFindings tie.
 func smallFindings() []finding {
 	return []finding{
-		{place: "A", correlationID: "run:2", delivery: "first", lineVerdict: lineVerdict{key: "a", outcome: settle.AutoPost, amount: amount("1.5")}},
+		{place: "A", correlationID: "run:2", delivery: "first", lineVerdict: lineVerdict{key: "a", version: 7, outcome: settle.AutoPost, amount: amount("1.5")}},
 		{place: "B", correlationID: "run:4", delivery: "first", lineVerdict: lineVerdict{key: "b", outcome: settle.Dispute, amount: amount("2.00")}, claimed: amount("5"), difference: amount("3.000")},
 		{place: "C", correlationID: "run:5", delivery: "first", lineVerdict: lineVerdict{key: "c", outcome: settle.DeadLetter, reason: settle.ReasonNegativeUnits}},
 		{place: "D", correlationID: "run:5", delivery: "second", lineVerdict: lineVerdict{key: "c", outcome: settle.DeadLetter, reason: settle.ReasonNegativeUnits}},
@@ -79,6 +111,7 @@ func TestTie_FindsWhateverIsNotAsExpected(t *testing.T) {
 		}, "line 3 of delivery 1: A is auto_post, duplicate_skipped is expected"},
 		"outcome":    {func(f []finding) []finding { f[0].outcome = settle.Dispute; return f }, "line 2 of delivery 1: A is dispute, auto_post is expected"},
 		"key":        {func(f []finding) []finding { f[1].key = "a"; return f }, "line 4 of delivery 1: B has key a, b is expected"},
+		"version":    {func(f []finding) []finding { f[0].version = 6; return f }, "line 2 of delivery 1: A has version 6, 7 is expected"},
 		"amount":     {func(f []finding) []finding { f[0].amount = amount("1.51"); return f }, "line 2 of delivery 1: A has amount 1.51, 1.50 is expected"},
 		"no amount":  {func(f []finding) []finding { f[0].amount.Valid = false; return f }, "line 2 of delivery 1: A has amount 1.5, 1.50 is expected"},
 		"difference": {func(f []finding) []finding { f[1].difference = amount("4"); return f }, "line 4 of delivery 1: B has difference 4, which isn't claimed less amount"},
@@ -88,8 +121,13 @@ func TestTie_FindsWhateverIsNotAsExpected(t *testing.T) {
 			return append(f, finding{place: "X", correlationID: "other:2", delivery: "first"})
 		}, "X is of no line that was sent (other:2)"},
 		"foreign line": {func(f []finding) []finding {
-			return append(f, finding{place: "X", correlationID: "run:6", delivery: "first"})
-		}, "X is of no line that was sent (run:6)"},
+			return append(f, finding{place: "X", correlationID: "run:7", delivery: "first"})
+		}, "X is of no line that was sent (run:7)"},
+		"rejected line": {func(f []finding) []finding {
+			again := f[0]
+			again.correlationID = "run:6"
+			return append(f, again)
+		}, "line 6 of delivery 1: A is auto_post, rejected is expected"},
 		"foreign delivery": {func(f []finding) []finding {
 			return append(f, finding{place: "X", correlationID: "run:2", delivery: "third"})
 		}, "X is of no line that was sent (run:2)"},
@@ -98,6 +136,23 @@ func TestTie_FindsWhateverIsNotAsExpected(t *testing.T) {
 			require.Equal(t, []string{c.want}, smallTie().differences(c.change(smallFindings())))
 		})
 	}
+}
+
+func TestTie_FindsWhateverIsRejectedOtherThanExpected(t *testing.T) {
+	for want, reasons := range map[string]map[int64]settle.Reason{
+		"": {6: settle.ReasonNotADecimal},
+		`line 6 has reason "", "not_a_decimal" is expected`:              {},
+		`line 6 has reason "missing_field", "not_a_decimal" is expected`: {6: settle.ReasonMissingField},
+		`line 2 has reason "missing_field", "" is expected`:              {2: settle.ReasonMissingField, 6: settle.ReasonNotADecimal},
+	} {
+		require.Equal(t, want, strings.Join(smallTie().rejectDifferences(reasons), "; "))
+	}
+}
+
+func TestProse_FitsItsColumns(t *testing.T) {
+	var b strings.Builder
+	writeProse(&b, "%s%s end", strings.Repeat("é ", 50), strings.Repeat("x", 120))
+	require.Equal(t, strings.Repeat("é ", 49)+"é\n"+strings.Repeat("x", 120)+"\nend\n", b.String())
 }
 
 func TestFigures_AreShownForPeople(t *testing.T) {

@@ -56,7 +56,7 @@ func findingOf(row ledger.ProgressRow, r *ledger.Recorded) finding {
 	p := &r.Posting
 	return finding{
 		lineVerdict: lineVerdict{
-			key: p.Key.Hex(), outcome: p.Outcome, amount: money.NullDecimal{Decimal: p.Amount, Valid: true},
+			key: p.Key.Hex(), version: p.Version, outcome: p.Outcome, amount: money.NullDecimal{Decimal: p.Amount, Valid: true},
 		},
 		place: "ledger row of " + at, correlationID: p.CorrelationID, delivery: r.Delivery.Delivery,
 		currency: p.Currency, claimed: p.Claimed, difference: p.Difference,
@@ -90,12 +90,15 @@ func newOutcomeReader(cfg *config, registry *codec.Registry, topics settle.Outco
 	if err != nil {
 		return nil, err
 	}
-	return &outcomeReader{
-		topics: map[string]settle.Outcome{
-			cfg.topic(topics.AutoPost): settle.AutoPost, cfg.topic(topics.Dispute): settle.Dispute, cfg.topic(topics.DeadLetter): settle.DeadLetter,
-		},
-		decoders: codec.NewDecoders(registry, reader),
-	}, nil
+	o := &outcomeReader{topics: map[string]settle.Outcome{}, decoders: codec.NewDecoders(registry, reader)}
+	for outcome, topic := range map[settle.Outcome]string{
+		settle.AutoPost: topics.AutoPost, settle.Dispute: topics.Dispute, settle.DeadLetter: topics.DeadLetter,
+	} {
+		if topic != "" { // a stream may dispute nothing
+			o.topics[cfg.topic(topic)] = outcome
+		}
+	}
+	return o, nil
 }
 
 // find reads every outcome that is committed.
@@ -136,7 +139,7 @@ func (o *outcomeReader) finding(ctx context.Context, r *kgo.Record) (finding, er
 	if value.ReconciliationKey != f.key || settle.Outcome(value.Outcome) != f.outcome {
 		return f, fmt.Errorf("%s: the outcome %s of key %s has the key %s", f.place, value.Outcome, value.ReconciliationKey, f.key)
 	}
-	f.currency = value.Currency
+	f.version, f.currency = value.Version, value.Currency
 	for _, field := range []struct {
 		from  []byte
 		scale int32

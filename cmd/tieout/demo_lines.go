@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,53 +13,39 @@ import (
 	"github.com/tieout/tieout/pkg/money"
 	"github.com/tieout/tieout/pkg/producer"
 	"github.com/tieout/tieout/pkg/settle"
-	"github.com/tieout/tieout/testdata"
 )
 
 // A lineVerdict is what becomes of one line of a file.
 type lineVerdict struct {
 	key     string
+	version int64 // of a posting
 	outcome settle.Outcome
 	amount  money.NullDecimal // of a posting
-	reason  settle.Reason     // of a dead letter
+	reason  settle.Reason     // of a dead letter, or of a line that was rejected
 }
 
-// A demoLine is one line of the demo's file, with what must become of it.
+// rejected is what a line comes to that is never sent.
+const rejected settle.Outcome = "rejected"
+
+// A demoLine is one line of a file, with what must become of it.
 type demoLine struct {
-	number  int64 // in the file; the header is line 1
-	vendor  string
-	invoice string
-	want    lineVerdict
+	number int64    // in the file; the header is line 1
+	shown  []string // what a person knows it by
+	want   lineVerdict
 }
 
-// demoFigures are the figures of a settled file.
-type demoFigures struct {
-	Lines       int64  `json:"lines"`
-	AutoPosts   int64  `json:"auto_post"`
-	Disputes    int64  `json:"dispute"`
-	DeadLetters int64  `json:"dead_letter"`
-	Duplicates  int64  `json:"duplicate"`
-	LedgerRows  int64  `json:"ledger_rows"`
-	LedgerTotal string `json:"ledger_total"`
-}
-
-// readDemoFigures reads what the file's authors say of the whole.
-func readDemoFigures() (figures demoFigures, err error) {
-	err = json.Unmarshal(testdata.SalesSummary, &figures)
-	return figures, err
-}
-
-// readDemoLines reads the claims and, beside each, what must become of it.
-func readDemoLines() ([]demoLine, error) {
-	claims, err := gzip.NewReader(bytes.NewReader(testdata.Sales))
+// readLines reads the lines of the file and, beside each, what must become of
+// it.
+func (f *demoFile) readLines() ([]demoLine, error) {
+	text, err := gzip.NewReader(bytes.NewReader(f.text))
 	if err != nil {
 		return nil, err
 	}
-	wants, err := readLineVerdicts(testdata.SalesExpected)
+	wants, err := readLineVerdicts(f.expected)
 	if err != nil {
 		return nil, err
 	}
-	reader, err := producer.NewLineReader(claims, producer.Columns{Required: []string{"vendor_id", "retailer_invoice"}})
+	reader, err := producer.NewLineReader(text, producer.Columns{Required: f.columns})
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +62,12 @@ func readDemoLines() ([]demoLine, error) {
 		case line.Failure != nil:
 			return nil, fmt.Errorf("line %d: %s", line.Number, line.Failure.Message())
 		}
-		lines = append(lines, demoLine{
-			number: line.Number, vendor: line.Values[0], invoice: line.Values[1], want: wants[len(lines)],
-		})
+		want := wants[len(lines)]
+		if err := f.identify(line.Values, &want); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line.Number, err)
+		}
+		shown := append([]string(nil), line.Values[:len(f.titles)]...)
+		lines = append(lines, demoLine{number: line.Number, shown: shown, want: want})
 	}
 }
 
@@ -104,10 +92,7 @@ func readLineVerdicts(gzipped []byte) ([]lineVerdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		v := lineVerdict{key: fields[0], outcome: settle.Outcome(fields[1]), reason: settle.Reason(fields[3])}
-		if v.outcome == "duplicate" {
-			v.outcome = settle.DuplicateSkipped
-		}
+		v := lineVerdict{key: fields[0], outcome: expectedOutcome(fields[1]), reason: settle.Reason(fields[3])}
 		if v.outcome == settle.AutoPost || v.outcome == settle.Dispute {
 			v.amount.Valid = true
 			if v.amount.Decimal, err = money.Parse(fields[2]); err != nil {
@@ -116,6 +101,17 @@ func readLineVerdicts(gzipped []byte) ([]lineVerdict, error) {
 		}
 		verdicts = append(verdicts, v)
 	}
+}
+
+// expectedOutcome translates what the authors of the files call some outcomes.
+func expectedOutcome(word string) settle.Outcome {
+	switch word {
+	case "applied":
+		return settle.AutoPost
+	case "duplicate", "skipped":
+		return settle.DuplicateSkipped
+	}
+	return settle.Outcome(word)
 }
 
 // lineNumber finds the line in a correlation id, which produce makes of the run
@@ -127,4 +123,21 @@ func lineNumber(runID, correlationID string) (number int64, ok bool) {
 	}
 	number, err := strconv.ParseInt(text, 10, 64)
 	return number, err == nil
+}
+
+// readRejects reads a file of refused lines: the reason of each, by its number.
+func readRejects(file io.Reader) (map[int64]settle.Reason, error) {
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	reasons := make(map[int64]settle.Reason, len(rows))
+	for _, row := range rows[min(1, len(rows)):] { // behind the header
+		number, err := strconv.ParseInt(row[0], 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		reasons[number] = settle.Reason(row[3])
+	}
+	return reasons, nil
 }

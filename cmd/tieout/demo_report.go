@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,20 +13,50 @@ import (
 
 // A demoReport is what the demo shows in the end.
 type demoReport struct {
+	Streams []*streamReport `json:"streams"`
+	Phases  []demoPhase     `json:"phases"`
+}
+
+// A streamReport is what came of one stream's file.
+type streamReport struct {
+	Stream      string           `json:"stream"`
 	File        string           `json:"file"`
 	RunID       string           `json:"run_id"`
 	Figures     demoFigures      `json:"figures"`
 	Expected    demoFigures      `json:"expected"`
-	Totals      []demoTotal      `json:"totals"`
+	Totals      []demoTotal      `json:"totals"`  // of all that is posted
+	Current     []demoTotal      `json:"current"` // of the newest version of each thing
 	Deliveries  []demoDelivery   `json:"deliveries"`
-	Disputes    []demoDispute    `json:"disputes"`     // three of them
-	DeadLetters []demoDeadLetter `json:"dead_letters"` // three of them
-	Differences []string         `json:"differences"`  // none: every line ties
-	Phases      []demoPhase      `json:"phases"`
+	Disputes    []demoDispute    `json:"disputes"`            // three of them
+	DeadLetters []demoDeadLetter `json:"dead_letters"`        // three of them
+	Statement   *demoComparison  `json:"statement,omitempty"` // that there is
+	Altered     *demoComparison  `json:"altered_statement,omitempty"`
+	Differences []string         `json:"differences"` // none: all ties
+
+	file *demoFile
+}
+
+// differences is how many there are, over all streams.
+func (r *demoReport) differences() (total int64) {
+	for _, stream := range r.Streams {
+		total += int64(len(stream.Differences))
+	}
+	return total
+}
+
+// currentRows is of how many things there are postings.
+func (r *streamReport) currentRows() (rows int64) {
+	for _, total := range r.Current {
+		if total.Outcome == "" {
+			rows += total.Rows
+		}
+	}
+	return rows
 }
 
 // A demoPhase is how long one part of the demo took.
 type demoPhase struct {
+	Stream  string  `json:"stream,omitempty"`
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
 }
@@ -54,11 +85,25 @@ type demoDelivery struct {
 	Busy    map[string]float64 `json:"busy_seconds"` // by stage, over all partitions
 }
 
+// A demoRecord is a line that is shown as an example.
+type demoRecord struct {
+	Line   int64             `json:"line"`
+	Record map[string]string `json:"record"` // some columns
+
+	shown []string // in their order
+}
+
+func newDemoRecord(columns []string, line demoLine) demoRecord {
+	r := demoRecord{Line: line.number, Record: map[string]string{}, shown: line.shown}
+	for i, value := range line.shown {
+		r.Record[columns[i]] = value
+	}
+	return r
+}
+
 // A demoDispute is a claim that isn't what the model says.
 type demoDispute struct {
-	Line       int64  `json:"line"`
-	Vendor     string `json:"vendor"`
-	Invoice    string `json:"invoice"`
+	demoRecord
 	Claimed    string `json:"claimed"`
 	Model      string `json:"model"`
 	Difference string `json:"difference"`
@@ -69,11 +114,9 @@ type demoDispute struct {
 
 // A demoDeadLetter is a line that can't be settled.
 type demoDeadLetter struct {
-	Line    int64         `json:"line"`
-	Vendor  string        `json:"vendor"`
-	Invoice string        `json:"invoice"`
-	Reason  settle.Reason `json:"reason"`
-	Why     string        `json:"why"`
+	demoRecord
+	Reason settle.Reason `json:"reason"`
+	Why    string        `json:"why"`
 }
 
 func (d *demoDelivery) count(counts ledger.Counts) {
@@ -96,49 +139,56 @@ func demoTotals(totals []ledger.Total) []demoTotal {
 // exampleCount is how many disputes and dead letters are shown.
 const exampleCount = 3
 
-// pickExamples takes the disputes that differ most, and of the dead letters one
-// for each reason first.
-func (r *demoReport) pickExamples(t *tie, posted []finding) {
-	r.Disputes, r.DeadLetters = nil, nil
-	var later []demoDeadLetter
+// pickExamples takes the disputes that differ most, and of the dead letters the
+// first one for each reason, then others.
+func (r *streamReport) pickExamples(t *tie, posted []finding) {
+	r.Disputes, r.DeadLetters = []demoDispute{}, []demoDeadLetter{}
 	for i := range posted {
 		f := &posted[i]
 		delivery, at, ok := t.locate(f)
 		if !ok || delivery != 0 {
 			continue
 		}
-		line := t.lines[at]
-		switch f.outcome {
+		switch record := newDemoRecord(r.file.columns, t.lines[at]); f.outcome {
 		case settle.Dispute:
-			r.Disputes = append(r.Disputes, newDemoDispute(line, f))
+			r.Disputes = append(r.Disputes, newDemoDispute(record, f))
 		case settle.DeadLetter:
-			letter := demoDeadLetter{line.number, line.vendor, line.invoice, f.reason, inWords(&f.failure)}
-			if slices.ContainsFunc(r.DeadLetters, func(other demoDeadLetter) bool { return other.Reason == letter.Reason }) {
-				later = append(later, letter)
-			} else {
-				r.DeadLetters = append(r.DeadLetters, letter)
-			}
+			r.DeadLetters = append(r.DeadLetters, demoDeadLetter{record, f.reason, inWords(&f.failure)})
 		}
 	}
 	slices.SortFunc(r.Disputes, func(a, b demoDispute) int {
-		if sign := b.size.Sub(a.size).Sign(); sign != 0 {
-			return sign
-		}
-		return int(a.Line - b.Line)
+		return cmp.Or(b.size.Sub(a.size).Sign(), cmp.Compare(a.Line, b.Line))
 	})
 	r.Disputes = r.Disputes[:min(exampleCount, len(r.Disputes))]
-	r.DeadLetters = append(r.DeadLetters, later...)
+	r.DeadLetters = eachReasonFirst(r.DeadLetters)
 	r.DeadLetters = r.DeadLetters[:min(exampleCount, len(r.DeadLetters))]
 }
 
-func newDemoDispute(line demoLine, f *finding) demoDispute {
+// eachReasonFirst puts letters in the order of their lines, but the first one of
+// each reason before all others.
+func eachReasonFirst(letters []demoDeadLetter) (ordered []demoDeadLetter) {
+	slices.SortFunc(letters, func(a, b demoDeadLetter) int { return cmp.Compare(a.Line, b.Line) })
+	var later []demoDeadLetter
+	seen := map[settle.Reason]bool{}
+	for _, letter := range letters {
+		if seen[letter.Reason] {
+			later = append(later, letter)
+			continue
+		}
+		seen[letter.Reason] = true
+		ordered = append(ordered, letter)
+	}
+	return append(ordered, later...)
+}
+
+func newDemoDispute(record demoRecord, f *finding) demoDispute {
 	size := f.difference.Decimal
 	if size.Sign() < 0 {
-		size = money.Decimal{}.Sub(size)
+		size = size.Neg()
 	}
 	return demoDispute{
-		Line: line.number, Vendor: line.vendor, Invoice: line.invoice,
-		Claimed: inCents(f.claimed.Decimal), Model: inCents(f.amount.Decimal), Difference: inCents(f.difference.Decimal),
+		demoRecord: record,
+		Claimed:    inCents(f.claimed.Decimal), Model: inCents(f.amount.Decimal), Difference: inCents(f.difference.Decimal),
 		Currency: f.currency, size: size,
 	}
 }
@@ -160,6 +210,8 @@ func inWords(f *settle.Failure) string {
 		return fmt.Sprintf("it claims for %s units: they can't be negative", f.Value)
 	case settle.ReasonNegativeRate:
 		return fmt.Sprintf("its rate is %s a unit: it can't be negative", f.Value)
+	case settle.ReasonConflictingDuplicate:
+		return fmt.Sprintf("its %s is %s, %s for the same version", f.Field, f.Value, f.Detail)
 	case settle.ReasonInvalidPromoCode:
 		return fmt.Sprintf("there is no promotion tier %q: %s", f.Value, f.Detail)
 	default:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -11,31 +12,64 @@ import (
 	"github.com/tieout/tieout/pkg/settle"
 )
 
+// proseColumns is how wide prose is at the most: as wide as the tables.
+const proseColumns = 100
+
+// writeProse writes a paragraph over as many lines as it takes.
+func writeProse(w io.Writer, format string, args ...any) {
+	line := ""
+	for _, word := range strings.Fields(fmt.Sprintf(format, args...)) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line+" "+word) <= proseColumns:
+			line += " " + word
+		default:
+			fmt.Fprintln(w, line)
+			line = word
+		}
+	}
+	fmt.Fprintln(w, line)
+}
+
 // write says in words what came of the demo.
 func (r *demoReport) write(w io.Writer) error {
 	var b strings.Builder
-	first, again := r.Deliveries[0], r.Deliveries[1]
-	fmt.Fprintf(&b, "A month of vendor claims (%s), settled on this machine\n\n", r.File)
-	r.writeOutcomes(&b)
-	fmt.Fprintf(&b, "\nSettled %s records in %.1f s, from the first poll to the last outcome: %s records a second.\n",
-		grouped(r.Figures.Lines), first.Seconds, grouped(first.Rate))
-	b.WriteString("Where the time went:\n\n")
-	writeStages(&b, first.Busy)
-	b.WriteString("\nThree disputes: the vendor claims other than units x rate.\n\n")
-	r.writeDisputes(&b)
-	b.WriteString("\nThree dead letters: lines that can't be settled.\n\n")
-	r.writeDeadLetters(&b)
-	b.WriteString("\n")
-	r.writeTie(&b)
-	fmt.Fprintf(&b, "Delivered again: %s posted, %s skipped as duplicates, %s dead letters. The ledger still has %s rows, %s in all.\n",
-		grouped(again.Applied), grouped(again.Skipped), grouped(again.DeadLettered), grouped(r.Figures.LedgerRows), r.ledgerTotal())
-	b.WriteString("\nThe demo took ")
+	for _, stream := range r.Streams {
+		stream.write(&b)
+		b.WriteString("\n")
+	}
 	r.writePhases(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (r *demoReport) writeOutcomes(w io.Writer) {
+func (r *streamReport) write(w io.Writer) {
+	first, again := r.Deliveries[0], r.Deliveries[1]
+	fmt.Fprintf(w, "%s (%s), settled on this machine\n\n", r.file.what, r.File)
+	r.writeOutcomes(w)
+	fmt.Fprintln(w)
+	writeProse(w, "Settled %s records in %.1f s, from the first poll to the last outcome: %s records a second.",
+		grouped(first.Sent), first.Seconds, grouped(first.Rate))
+	fmt.Fprint(w, "Where the time went:\n\n")
+	writeStages(w, first.Busy)
+	if len(r.Disputes) > 0 {
+		fmt.Fprint(w, "\nThree disputes: the vendor claims other than units x rate.\n\n")
+		r.writeDisputes(w)
+	}
+	fmt.Fprint(w, "\nThree dead letters: lines that can't be settled.\n\n")
+	r.writeDeadLetters(w)
+	fmt.Fprintln(w)
+	r.writeTie(w)
+	writeProse(w, "Delivered again: %s posted, %s skipped as duplicates, %s dead letters. The ledger still has %s rows, %s.",
+		grouped(again.Applied), grouped(again.Skipped), grouped(again.DeadLettered), grouped(r.Figures.LedgerRows), r.whatCounts())
+	if r.Statement != nil {
+		fmt.Fprintln(w)
+		r.writeStatement(w)
+	}
+}
+
+func (r *streamReport) writeOutcomes(w io.Writer) {
 	t := newTable(w, "OUTCOME", "RECORDS", "AMOUNT")
 	alignRight(t, 2, 3)
 	for _, total := range r.Totals {
@@ -45,15 +79,32 @@ func (r *demoReport) writeOutcomes(w io.Writer) {
 	}
 	t.AppendRow(table.Row{settle.DeadLetter, grouped(r.Figures.DeadLetters), ""})
 	t.AppendRow(table.Row{settle.DuplicateSkipped, grouped(r.Figures.Duplicates), ""})
+	if r.Figures.Rejected > 0 {
+		t.AppendRow(table.Row{rejected, grouped(r.Figures.Rejected), ""})
+	}
 	t.AppendRow(table.Row{"all lines", grouped(r.Figures.Lines), ""})
-	t.AppendRow(table.Row{"in the ledger", grouped(r.Figures.LedgerRows), r.ledgerTotal()})
+	t.AppendRow(table.Row{"in the ledger", grouped(r.Figures.LedgerRows), wholeAmount(r.Totals)})
+	if r.hasVersions() {
+		t.AppendRow(table.Row{"newest versions", grouped(r.currentRows()), wholeAmount(r.Current)})
+	}
 	t.Render()
 }
 
-// ledgerTotal is what the ledger adds up to in each currency.
-func (r *demoReport) ledgerTotal() string {
+// hasVersions tells whether some of the ledger's rows no longer count.
+func (r *streamReport) hasVersions() bool { return r.currentRows() != r.Figures.LedgerRows }
+
+// whatCounts is what the ledger adds up to: of each thing the newest version.
+func (r *streamReport) whatCounts() string {
+	if r.hasVersions() {
+		return "and the newest versions come to " + wholeAmount(r.Current)
+	}
+	return wholeAmount(r.Current) + " in all"
+}
+
+// wholeAmount is the amount of all outcomes in each currency.
+func wholeAmount(totals []demoTotal) string {
 	var amounts []string
-	for _, total := range r.Totals {
+	for _, total := range totals {
 		if total.Outcome == "" {
 			amounts = append(amounts, total.Currency+" "+groupedAmount(total.Amount))
 		}
@@ -61,20 +112,38 @@ func (r *demoReport) ledgerTotal() string {
 	return strings.Join(amounts, ", ")
 }
 
-func (r *demoReport) writeDisputes(w io.Writer) {
-	t := newTable(w, "LINE", "VENDOR", "INVOICE", "CLAIMED", "MODEL", "DIFFERENCE", "")
+// newRecordTable makes a table of lines of the file.
+func (r *streamReport) newRecordTable(w io.Writer, columns ...any) table.Writer {
+	titles := []any{"LINE"}
+	for _, title := range r.file.titles {
+		titles = append(titles, title)
+	}
+	return newTable(w, append(titles, columns...)...)
+}
+
+// row is a row of such a table.
+func (r *demoRecord) row(more ...any) table.Row {
+	row := table.Row{r.Line}
+	for _, value := range r.shown {
+		row = append(row, value)
+	}
+	return append(row, more...)
+}
+
+func (r *streamReport) writeDisputes(w io.Writer) {
+	t := r.newRecordTable(w, "CLAIMED", "MODEL", "DIFFERENCE", "")
 	alignRight(t, 1, 4, 5, 6)
 	for _, d := range r.Disputes {
-		t.AppendRow(table.Row{d.Line, d.Vendor, d.Invoice, groupedAmount(d.Claimed), groupedAmount(d.Model), groupedAmount(d.Difference), d.Currency})
+		t.AppendRow(d.row(groupedAmount(d.Claimed), groupedAmount(d.Model), groupedAmount(d.Difference), d.Currency))
 	}
 	t.Render()
 }
 
-func (r *demoReport) writeDeadLetters(w io.Writer) {
-	t := newTable(w, "LINE", "VENDOR", "INVOICE", "WHY")
+func (r *streamReport) writeDeadLetters(w io.Writer) {
+	t := r.newRecordTable(w, "WHY")
 	alignRight(t, 1)
 	for _, d := range r.DeadLetters {
-		t.AppendRow(table.Row{d.Line, d.Vendor, d.Invoice, d.Why})
+		t.AppendRow(d.row(d.Why))
 	}
 	t.Render()
 }
@@ -82,13 +151,17 @@ func (r *demoReport) writeDeadLetters(w io.Writer) {
 // shownDifferences bounds what a person is shown; --format json has them all.
 const shownDifferences = 10
 
-func (r *demoReport) writeTie(w io.Writer) {
+func (r *streamReport) writeTie(w io.Writer) {
 	if len(r.Differences) == 0 {
-		fmt.Fprintf(w, "Every line ties: for each of the %s lines, Postgres and the outcome topics (read_committed) have the key, outcome,\n"+
-			"amount and reason that the file expects, once, and nothing else.\n", grouped(r.Figures.Lines))
+		sent, refused := r.Figures.Lines-r.Figures.Rejected, ""
+		if r.Figures.Rejected > 0 {
+			refused = "The rejected ones are those that were expected to be."
+		}
+		writeProse(w, "Every line ties: for each of the %s lines that were sent, Postgres and the outcome topics (read_committed) have the key, "+
+			"version, outcome, amount and reason that is expected of it, once, and nothing else. %s", grouped(sent), refused)
 		return
 	}
-	fmt.Fprintf(w, "It does NOT tie: %s from what the file expects.\n", counted(int64(len(r.Differences)), "difference"))
+	fmt.Fprintf(w, "It does NOT tie: %s from what is expected of the file.\n", counted(int64(len(r.Differences)), "difference"))
 	for _, difference := range r.Differences[:min(shownDifferences, len(r.Differences))] {
 		fmt.Fprintf(w, "  %s\n", difference)
 	}
@@ -97,14 +170,38 @@ func (r *demoReport) writeTie(w io.Writer) {
 	}
 }
 
-func (r *demoReport) writePhases(w io.Writer) {
-	var total float64
-	parts := make([]string, len(r.Phases))
-	for i, phase := range r.Phases {
-		total += phase.Seconds
-		parts[i] = fmt.Sprintf("%s %.1f", phase.Name, phase.Seconds)
+// writeStatement says how the ledger compares with the statement, and shows what
+// is found of one that was altered.
+func (r *streamReport) writeStatement(w io.Writer) {
+	all := r.Statement.All
+	verdict := fmt.Sprintf("does NOT tie: %s.", counted(r.Statement.FindingCount, "finding"))
+	if r.Statement.Ties {
+		verdict = fmt.Sprintf("ties to the cent, line by line: %s, %s on both sides.", counted(all.Trades, "trade"), groupedAmount(all.Ledger))
 	}
-	fmt.Fprintf(w, "%.1f s: %s.\n", total, strings.Join(parts, ", "))
+	writeProse(w, "The market operator's statement (%s) %s", r.Statement.Statement, verdict)
+	writeProse(w, "With %s more on one of its lines, `tieout reconcile` has %s of %s:", alteration, counted(r.Altered.FindingCount, "finding"), counted(r.Altered.All.Trades, "trade"))
+	fmt.Fprintln(w)
+	for _, f := range r.Altered.Findings[:min(exampleCount, len(r.Altered.Findings))] {
+		writeProse(w, "%s: %s", f.Class, f.Words)
+	}
+}
+
+// writePhases says how long it took, added up for each stream.
+func (r *demoReport) writePhases(w io.Writer) {
+	var whole float64
+	var parts []string
+	of := map[string]float64{}
+	for _, phase := range r.Phases {
+		whole += phase.Seconds
+		of[phase.Stream] += phase.Seconds
+		if phase.Stream == "" {
+			parts = append(parts, fmt.Sprintf("%s %.1f", phase.Name, phase.Seconds))
+		}
+	}
+	for _, stream := range r.Streams {
+		parts = append(parts, fmt.Sprintf("%s %.1f", stream.Stream, of[stream.Stream]))
+	}
+	writeProse(w, "The demo took %.1f s: %s.", whole, strings.Join(parts, ", "))
 }
 
 // alignRight sets columns of numbers.

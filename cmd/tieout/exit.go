@@ -55,6 +55,28 @@ func exitCode(err error) int {
 	}
 }
 
+// failures takes apart an error that is several: each gets a line of its own.
+// Several that a sentence is about stay within it.
+func failures(err error) []error {
+	if err == nil {
+		return nil
+	}
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	var texts []string
+	for _, one := range several.Unwrap() {
+		all = append(all, failures(one)...)
+		texts = append(texts, one.Error())
+	}
+	if strings.Join(texts, "\n") != err.Error() {
+		return []error{err}
+	}
+	return all
+}
+
 // errorLine makes the one line that a person sees of an error.
 func errorLine(ctx context.Context, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

@@ -31,6 +31,10 @@ The worker has to serve HTTP (tieout run --http ADDR).`,
   tieout health --http 127.0.0.1:9465`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			address, err := telemetry.Address(address)
+			if err != nil {
+				return usagef("--http: %w", err)
+			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			answer, err := askReady(ctx, address)
@@ -50,7 +54,7 @@ The worker has to serve HTTP (tieout run --http ADDR).`,
 func askReady(ctx context.Context, address string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+telemetry.PathReady, nil)
 	if err != nil {
-		return "", usagef("--http %q is not HOST:PORT", address)
+		return "", usagef("--http %q is not HOST:PORT: %w", address, err)
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)

@@ -32,5 +32,7 @@ func TestHealth_FailsWhereNoWorkerAnswers(t *testing.T) {
 	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.stderr, "tieout: no worker answers at "+address)
 
-	require.Equal(t, exitUsage, invoke(t, nil, "health", "--http", "not an address").code)
+	for _, address := range []string{"not an address", "not an address:1", "nope", ":99999999", ""} {
+		require.Equal(t, exitUsage, invoke(t, nil, "health", "--http", address).code, address)
+	}
 }

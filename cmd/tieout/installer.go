@@ -12,6 +12,7 @@ import (
 	"github.com/tieout/tieout/pkg/codec"
 	"github.com/tieout/tieout/pkg/ledger"
 	"github.com/tieout/tieout/pkg/pipeline"
+	"github.com/tieout/tieout/pkg/producer"
 	"github.com/tieout/tieout/schemas"
 	"github.com/tieout/tieout/streams"
 )
@@ -91,9 +92,9 @@ func (i *installer) provisionOptions() pipeline.ProvisionOptions {
 	}
 }
 
-// topics lists the topics of all lanes, each once.
+// topics lists the topics of all lanes, each once, and that of manifests.
 func (i *installer) topics() []string {
-	var topics []string
+	topics := []string{i.cfg.topic(producer.ManifestTopic)}
 	for _, lane := range streams.Lanes() {
 		for _, name := range append([]string{lane.Topic}, lane.Topics.All()...) {
 			if topic := i.cfg.topic(name); !slices.Contains(topics, topic) {
@@ -131,7 +132,7 @@ func (i *installer) installSubjects(ctx context.Context) ([]setupStep, error) {
 // A subject is a name in the registry and the schema that belongs to it.
 type subject struct{ name, schema string }
 
-// subjects lists the subjects of all lanes, each once. Dead letters carry the
+// subjects lists the subjects of all lanes, each once, and that of manifests. Dead letters carry the
 // bytes that arrived, of whatever schema: their topic has no subject.
 func (i *installer) subjects() []subject {
 	var subjects []subject
@@ -141,6 +142,7 @@ func (i *installer) subjects() []subject {
 			subjects = append(subjects, s)
 		}
 	}
+	add(producer.ManifestTopic, schemas.Manifest)
 	for _, lane := range streams.Lanes() {
 		envelope, _ := lane.Stream.Envelope()
 		add(lane.Topic, envelope)

@@ -100,6 +100,9 @@ func explainKafka(cfg *config, err error) error {
 func kafkaTLS(cfg *config) (*tls.Config, error) {
 	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12}
 	if cfg.TLSCA != "" {
+		if err := checkReadable(cfg.TLSCA); err != nil {
+			return nil, usagef("tls-ca: %w", err)
+		}
 		authorities, err := os.ReadFile(cfg.TLSCA)
 		if err != nil {
 			return nil, usagef("tls-ca: %w", err)
@@ -110,6 +113,11 @@ func kafkaTLS(cfg *config) (*tls.Config, error) {
 		}
 	}
 	if cfg.TLSCert != "" {
+		for _, path := range []string{cfg.TLSCert, cfg.TLSKey} {
+			if err := checkReadable(path); err != nil {
+				return nil, usagef("tls-cert and tls-key: %w", err)
+			}
+		}
 		certificate, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
 		if err != nil {
 			return nil, usagef("tls-cert and tls-key: %w", err)

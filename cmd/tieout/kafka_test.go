@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -101,6 +102,36 @@ func TestKafka_FilesThatAreNoneAreWrongUsage(t *testing.T) {
 	} {
 		_, err := kafkaOptions(cfg, slog.New(slog.DiscardHandler))
 		require.Equal(t, exitUsage, exitCode(err), "%v", err)
+	}
+}
+
+// To open a pipe would wait for a writer.
+func TestFilesOfTheUsers_ThatArePipesOrDevicesAreRefusedAtOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, syscall.Mkfifo("pipe", 0o600))
+	require.NoError(t, os.WriteFile("file", nil, 0o600))
+	require.NoError(t, os.Symlink("pipe", "link"))
+	for _, path := range []string{"pipe", "link", "/dev/zero", "."} {
+		for _, cfg := range []*config{
+			{TLS: true, TLSCA: path},
+			{TLS: true, TLSCert: path, TLSKey: "file"},
+			{TLS: true, TLSCert: "file", TLSKey: path},
+		} {
+			_, err := kafkaOptions(cfg, slog.New(slog.DiscardHandler))
+			require.ErrorContains(t, err, ": "+path+": not a regular file")
+			require.Equal(t, exitUsage, exitCode(err))
+		}
+		for _, address := range []string{"postgres://h/d?sslmode=require&sslrootcert=" + path, "host=h passfile='" + path + "'"} {
+			got := invoke(t, []string{"DATABASE_URL=" + address}, "config")
+			require.Equal(t, exitUsage, got.code)
+			require.Regexp(t, `^tieout: database-url: (sslrootcert|passfile): `+path+`: not a regular file\n$`, got.stderr)
+		}
+		got := invoke(t, nil, "config", "--config", path)
+		require.Equal(t, invocation{exitUsage, "", "tieout: configuration file " + path + ": not a regular file\n"}, got)
+		got = invoke(t, nil, "produce", "sales", path, "--dry-run")
+		require.Equal(t, invocation{exitFailed, "", "tieout: " + path + ": not a regular file\n"}, got)
+		got = invoke(t, nil, "produce", "sales", "file", "--vendors", path, "--dry-run")
+		require.Equal(t, invocation{exitFailed, "", "tieout: " + path + ": not a regular file\n"}, got)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,10 +82,15 @@ func (m metered) took() time.Duration {
 	return m.ended.Sub(m.began)
 }
 
-// attributes tell of it in a log line.
+// attributes tell of it in a log line: how many records, what became of them,
+// and where the time went.
 func (m metered) attributes() []any {
+	var outcomes []any
+	for _, outcome := range slices.Sorted(maps.Keys(m.outcomes)) {
+		outcomes = append(outcomes, slog.Int64(string(outcome), m.outcomes[outcome]))
+	}
 	return []any{
-		slog.Int64("records", m.records()), slog.Duration("took", m.took()),
+		slog.Int64("records", m.records()), slog.Group("outcomes", outcomes...), slog.Duration("took", m.took()),
 		slog.Group("busy",
 			slog.Duration(pipeline.StagePoll, m.busy[pipeline.StagePoll]),
 			slog.Duration(pipeline.StageSettle, m.busy[pipeline.StageSettle]),

@@ -62,7 +62,7 @@ The same file is the same run, however often it is sent: what is there already i
 		return a.produce(cmd.Context(), cfg, lines, args[0], *flags)
 	}
 	cmd.Flags().StringVar(&flags.runID, "run-id", "", "`name` of the batch (default: made from the file's content)")
-	cmd.Flags().StringVar(&flags.rejects, "rejects", "", "`FILE` for the lines that are refused (default: FILE.rejects.csv)")
+	cmd.Flags().StringVar(&flags.rejects, "rejects", "", "`FILE` for the lines that are refused (default: FILE.rejects.csv); it takes the place of an earlier such file and of nothing else")
 	cmd.Flags().BoolVar(&flags.strict, "strict", false, "check the whole file first, and send nothing if a line is refused")
 	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "check the file and write the rejects file, but send nothing")
 	return cmd

@@ -25,13 +25,14 @@ import (
 func producerInstallation(t *testing.T) (env []string, kafka *devstack.Kafka) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	kafka = devstack.TestKafka(t, kfake.SeedTopics(2, "recon.validate", "recon.accrue", "recon.dlq", "etrm.trades"))
+	kafka = devstack.TestKafka(t, kfake.SeedTopics(2, "recon.validate", "recon.accrue", "recon.dlq", "etrm.trades", producer.ManifestTopic))
 	url := devstack.TestRegistry(t).URL()
 	registry, err := codec.NewRegistry(codec.RegistryOptions{URL: url})
 	require.NoError(t, err)
 	defer registry.Close()
 	for subject, schema := range map[string]string{
 		"recon.validate-value": schemas.SalesEnvelope, "recon.accrue-value": schemas.SalesEnvelope, "etrm.trades-value": schemas.TradeRecord,
+		producer.ManifestTopic + "-value": schemas.Manifest,
 	} {
 		_, _, err := registry.Register(t.Context(), subject, schema)
 		require.NoError(t, err)
@@ -161,7 +162,7 @@ func TestProduce_WhatIsWrongIsOneLine(t *testing.T) {
 		"lacks a column":         {args: []string{"column.csv"}, code: exitFailed, want: "column.csv: the header lacks the column currency"},
 		"no vendors":             {args: []string{"good.csv", "--vendors", "none.txt"}, code: exitFailed, want: "none.txt: no such file or directory"},
 		"vendors not named":      {args: []string{"good.csv", "--vendors", "vendors.csv"}, code: exitFailed, want: "vendors.csv: the header lacks the column vendor_id: want it, or one vendor a line"},
-		"rejects over a file":    {args: []string{"good.csv", "--rejects", "column.csv"}, code: exitFailed, want: "column.csv: the refused lines would replace this file, which isn't one of refused lines"},
+		"rejects over a file":    {args: []string{"good.csv", "--rejects", "column.csv"}, code: exitFailed, want: "write refused lines: column.csv: another file is there, which isn't one of refused lines"},
 		"rejects nowhere":        {args: []string{"good.csv", "--rejects", "none/r.csv"}, code: exitFailed, want: "write refused lines: none/r.csv: no such file or directory"},
 		"broker not reachable":   {args: []string{"good.csv"}, env: []string{"TIEOUT_BROKERS=127.0.0.1:1"}, code: exitFailed, want: "no broker reachable at 127.0.0.1:1: check brokers (TIEOUT_BROKERS) and that Kafka runs: ..."},
 		"registry not reachable": {args: []string{"good.csv"}, env: []string{"TIEOUT_REGISTRY_URL=http://127.0.0.1:1"}, code: exitFailed, want: "schema registry http://127.0.0.1:1: ..."},
@@ -170,6 +171,8 @@ func TestProduce_WhatIsWrongIsOneLine(t *testing.T) {
 		"standard input":         {args: []string{"-"}, code: exitUsage, want: "standard input can't be sent, since a file is read twice: write it to a file first"},
 		"no file named":          {code: exitUsage, want: "accepts 1 arg(s), received 0"},
 		"no such tier":           {args: []string{"good.csv", "--tier", "fast"}, code: exitUsage, want: `--tier: there is no tier "fast": want one of fast_path, compute_heavy, dead_letter`},
+		"run id not readable":    {args: []string{"good.csv", "--run-id", "a\x1b[2J"}, code: exitUsage, want: `--run-id: the run id "a\x1b[2J" has characters that can't be printed`},
+		"rejects over a device":  {args: []string{"good.csv", "--rejects", os.DevNull, "--dry-run"}, code: exitFailed, want: "write refused lines: " + os.DevNull + ": not a regular file"},
 		"run id too long":        {args: []string{"good.csv", "--run-id", strings.Repeat("x", 237)}, code: exitUsage, want: "--run-id: the run id is longer than 236 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
@@ -39,6 +42,38 @@ type runFlags struct {
 	startTimeout time.Duration
 }
 
+// Bounds of the flags. More partitions at a time than these bring nothing on
+// any machine, and Postgres' connections run out. An instance's name is part of
+// a transactional id and of log lines.
+const (
+	maxParallelism   = 64
+	maxInstanceBytes = 100
+)
+
+// validate names the first flag that can't be meant. named tells whether the
+// instance was given a name.
+func (f *runFlags) validate(named bool) error {
+	switch {
+	case named && f.instance == "":
+		return usagef("--instance is empty: give a name that no other worker has, or leave it out")
+	case !utf8.ValidString(f.instance) || strings.ContainsFunc(f.instance, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return usagef("--instance %q has characters that can't be printed: give a name of letters, digits and hyphens", f.instance)
+	case len(f.instance) > maxInstanceBytes:
+		return usagef("--instance is %d bytes long: at most %d", len(f.instance), maxInstanceBytes)
+	case f.parallelism < 1 || f.parallelism > maxParallelism:
+		return usagef("--parallelism %d: between 1 and %d", f.parallelism, maxParallelism)
+	case f.batchRecords < 1 || f.batchRecords > maxBatchRecords:
+		return usagef("--batch-records %d: between 1 and %d", f.batchRecords, maxBatchRecords)
+	}
+	if f.http == "" {
+		return nil
+	}
+	if _, err := telemetry.Address(f.http); err != nil {
+		return usagef("--http: %w", err)
+	}
+	return nil
+}
+
 func newRunCommand(a *app) *cobra.Command {
 	var flags runFlags
 	cmd := &cobra.Command{
@@ -47,7 +82,7 @@ func newRunCommand(a *app) *cobra.Command {
 		Long: `Settle what arrives on the lanes' topics: into the ledger, and on to the outcome topics, each exactly once.
 Without a LANE it settles all of them: ` + strings.Join(laneNames(), ", ") + `.
 
-A stop (SIGTERM, Ctrl-C) finishes the batch in hand, commits it and leaves the group within 10 seconds; a second one ends at once, and nothing is lost by it.
+A stop (SIGTERM, Ctrl-C, a closed terminal) finishes the batch in hand, commits it and leaves the group within 10 seconds; a second one ends at once, and nothing is lost by it.
 A database, broker or registry that is away pauses the partitions until it is back.`,
 		Example: `  tieout run                                # all lanes
   tieout run validate --http 127.0.0.1:9464 # one lane, with /metrics, /healthz and /readyz
@@ -61,6 +96,9 @@ A database, broker or registry that is away pauses the partitions until it is ba
 			}
 			lanes, err := selectLanes(args)
 			if err != nil {
+				return err
+			}
+			if err := flags.validate(cmd.Flags().Changed("instance")); err != nil {
 				return err
 			}
 			return a.runLanes(cmd.Context(), cfg, lanes, flags)
@@ -77,12 +115,6 @@ A database, broker or registry that is away pauses the partitions until it is ba
 
 // runLanes settles lanes until ctx ends, a drain is done, or one can't go on.
 func (a *app) runLanes(ctx context.Context, cfg *config, lanes []settle.Lane, flags runFlags) error {
-	switch {
-	case flags.parallelism < 1:
-		return usagef("--parallelism %d: at least 1", flags.parallelism)
-	case flags.batchRecords < 1 || flags.batchRecords > maxBatchRecords:
-		return usagef("--batch-records %d: between 1 and %d", flags.batchRecords, maxBatchRecords)
-	}
 	own := flags.instance == ""
 	if own {
 		flags.instance = strings.ToLower(ulid.Make().String())
@@ -100,6 +132,7 @@ func (a *app) runLanes(ctx context.Context, cfg *config, lanes []settle.Lane, fl
 			logger.Warn("telemetry not exported", "error", err)
 		}
 	}()
+	limitMemory(a.env)
 	meter := newMeter(measured.Instruments)
 	set := &workerSet{
 		cfg: cfg, logger: logger, telemetry: measured, metrics: meter, tracer: measured.Tracer(), instance: flags.instance, instanceIsOwn: own,
@@ -122,6 +155,17 @@ func (a *app) runLanes(ctx context.Context, cfg *config, lanes []settle.Lane, fl
 	err = set.run(ctx)
 	logger.InfoContext(ctx, stoppedMessage, meter.reading().attributes()...)
 	return err
+}
+
+// memoryLimit has the collector run before the process takes more than 256 MiB:
+// what is live is far less, but a burst of large records leaves much behind.
+const memoryLimit = 208 << 20
+
+// limitMemory sets the collector's limit, unless the user has (GOMEMLIMIT).
+func limitMemory(env []string) {
+	if lookupEnv(env, "GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
 }
 
 // run runs the workers side by side; the first that can't go on stops the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tieout/tieout/pkg/devstack"
+	"github.com/tieout/tieout/pkg/settle"
 )
 
 // What keeps a worker from starting is one line that says what to do.
@@ -118,12 +120,59 @@ func TestRun_AnUnknownLaneIsWrongUsage(t *testing.T) {
 	assert.Contains(t, got.stderr, "validate")
 }
 
+func TestRun_FlagsThatCanNotBeMeantAreWrongUsage(t *testing.T) {
+	t.Parallel()
+	env := []string{"TIEOUT_DATABASE_URL=postgres://h/d", "TIEOUT_BROKERS=h:1", "TIEOUT_REGISTRY_URL=http://h"}
+	for want, args := range map[string][]string{
+		`--http: HTTP address ":nope" is not HOST:PORT: a port is a number of at most 65535`:                  {"--http", "nope"},
+		`--http: HTTP address ":99999999" is not HOST:PORT: a port is a number of at most 65535`:              {"--http", ":99999999"},
+		`--instance is empty: give a name that no other worker has, or leave it out`:                          {"--instance", ""},
+		`--instance "a\nb" has characters that can't be printed: give a name of letters, digits and hyphens`:  {"--instance", "a\nb"},
+		`--instance "a\xff" has characters that can't be printed: give a name of letters, digits and hyphens`: {"--instance", "a\xff"},
+		`--instance is 101 bytes long: at most 100`:                                                           {"--instance", strings.Repeat("x", 101)},
+		`--parallelism 65: between 1 and 64`:                                                                  {"--parallelism", "65"},
+		`--parallelism 0: between 1 and 64`:                                                                   {"--parallelism", "0"},
+		`--batch-records 0: between 1 and 200000`:                                                             {"--batch-records", "0"},
+	} {
+		got := invoke(t, env, append([]string{"run"}, args...)...)
+		assert.Equal(t, invocation{exitUsage, "", "tieout: " + want + "\n"}, got)
+	}
+}
+
+func TestRun_SaysAtItsEndWhatBecameOfTheRecords(t *testing.T) {
+	t.Parallel()
+	env := testInstallation(t)
+	require.Zero(t, invoke(t, env, "setup").code)
+	sent := invoke(t, env, "produce", "sales", plantedClaims, "--tier", "fast_path", "--rejects", t.TempDir()+"/rejects.csv")
+	require.Equal(t, exitFound, sent.code, sent.stderr)
+	got := invoke(t, env, "run", "validate", "--drain", "--log-format", "json")
+	require.Zero(t, got.code, got.stderr)
+	stopped := struct {
+		Message  string `json:"msg"`
+		Records  int64
+		Outcomes map[string]int64
+	}{}
+	for line := range strings.Lines(got.stderr) {
+		if strings.Contains(line, `"msg":"`+stoppedMessage+`"`) {
+			require.NoError(t, json.Unmarshal([]byte(line), &stopped))
+		}
+	}
+	require.Equal(t, stoppedMessage, stopped.Message, got.stderr)
+	require.NotEmpty(t, stopped.Outcomes)
+	var total int64
+	for outcome, records := range stopped.Outcomes {
+		require.Contains(t, []settle.Outcome{settle.AutoPost, settle.Dispute, settle.DuplicateSkipped, settle.DeadLetter}, settle.Outcome(outcome))
+		total += records
+	}
+	require.Equal(t, stopped.Records, total)
+}
+
 // /readyz says why nothing is done, from the first moment on.
 func TestRun_ServesHealthWhileItWaitsForADatabase(t *testing.T) {
 	t.Parallel()
 	env := append(testInstallation(t), "TIEOUT_DATABASE_URL=postgres://u@127.0.0.1:1/db")
 	ctx, cancel := context.WithCancel(t.Context())
-	const address = "127.0.0.1:39464"
+	address := closedPort(t)
 	done := make(chan int)
 	var stdout, stderr strings.Builder
 	go func() { done <- run(ctx, []string{"run", "--http", address}, env, nil, &stdout, &stderr) }()

@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/tieout/tieout/pkg/devstack"
 	"github.com/tieout/tieout/pkg/ledger"
-	"github.com/tieout/tieout/pkg/settle"
-	"github.com/tieout/tieout/streams"
 )
 
 // A sandbox is an installation that lasts as long as one command: Kafka and a
@@ -44,7 +41,7 @@ func (a *app) newSandbox(user *config, purpose string) *sandbox {
 	return &sandbox{
 		cfg: &config{
 			DatabaseURL: user.DatabaseURL, Schema: name, OwnerRole: name + "_owner", WorkerRole: name + "_worker",
-			GroupPrefix: "tieout.", LogLevel: user.LogLevel, LogFormat: user.LogFormat, Format: user.Format,
+			SameVersion: sameVersionReject, GroupPrefix: "tieout.", LogLevel: user.LogLevel, LogFormat: user.LogFormat, Format: user.Format,
 		},
 		logger: quietLogger(a.logger(user)), name: name, cache: lookupEnv(a.env, variableOf("cache")), borrowed: user.DatabaseURL != "",
 	}
@@ -96,10 +93,4 @@ func (s *sandbox) close(ctx context.Context) error {
 		failures = append(failures, os.RemoveAll(s.dir))
 	}
 	return errors.Join(failures...)
-}
-
-// salesLanes are the lanes of the stream that demo and bench settle. They have
-// one ledger, and outcome topics in common.
-func salesLanes() []settle.Lane {
-	return slices.DeleteFunc(streams.Lanes(), func(lane settle.Lane) bool { return lane.Stream.Name() != "sales" })
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -35,8 +38,8 @@ func names(steps []setupStep, kind, state string) []string {
 
 func TestSetup_MakesEverythingOnceAndThenFindsItThere(t *testing.T) {
 	env := testInstallation(t)
-	topics := []string{"etrm.autopost", "etrm.dispute", "etrm.dlq", "etrm.findings", "etrm.trades", "recon.accrue", "recon.autopost", "recon.dispute", "recon.dlq", "recon.validate"}
-	subjects := []string{"etrm.autopost-value", "etrm.dispute-value", "etrm.findings-value", "etrm.trades-value", "recon.accrue-value", "recon.autopost-value", "recon.dispute-value", "recon.validate-value"}
+	topics := []string{"etrm.autopost", "etrm.dispute", "etrm.dlq", "etrm.findings", "etrm.trades", "recon.accrue", "recon.autopost", "recon.dispute", "recon.dlq", "recon.validate", "tieout.manifests"}
+	subjects := []string{"etrm.autopost-value", "etrm.dispute-value", "etrm.findings-value", "etrm.trades-value", "recon.accrue-value", "recon.autopost-value", "recon.dispute-value", "recon.validate-value", "tieout.manifests-value"}
 
 	planned := setUpSteps(t, env, "--dry-run")
 	require.Equal(t, topics, names(planned, "topic", stateMissing))
@@ -101,11 +104,10 @@ func TestSetup_SaysInOneLineWhatIsWrong(t *testing.T) {
 		code int
 		want string
 	}{
-		"fewer partitions than asked for": {code: exitFailed, want: "topic recon.validate: it has 3 partitions, not 6"},
-		"a number that can't be meant":    {args: []string{"--partitions", "0"}, code: exitUsage, want: "partitions: 0 is not between 1 and"},
-		"no broker":                       {env: []string{"TIEOUT_BROKERS=" + closedPort(t)}, code: exitFailed, want: "no broker reachable at 127.0.0.1:"},
-		"no registry":                     {env: []string{"TIEOUT_REGISTRY_URL=http://" + closedPort(t)}, args: []string{"--partitions", "3"}, code: exitFailed, want: "schema registry http://127.0.0.1:"},
-		"no database":                     {env: []string{"TIEOUT_DATABASE_URL=postgres://u:hunter2@" + closedPort(t) + "/d"}, code: exitFailed, want: "127.0.0.1"},
+		"a number that can't be meant": {args: []string{"--partitions", "0"}, code: exitUsage, want: "partitions: 0 is not between 1 and"},
+		"no broker":                    {env: []string{"TIEOUT_BROKERS=" + closedPort(t)}, code: exitFailed, want: "no broker reachable at 127.0.0.1:"},
+		"no registry":                  {env: []string{"TIEOUT_REGISTRY_URL=http://" + closedPort(t)}, args: []string{"--partitions", "3"}, code: exitFailed, want: "schema registry http://127.0.0.1:"},
+		"no database":                  {env: []string{"TIEOUT_DATABASE_URL=postgres://u:hunter2@" + closedPort(t) + "/d"}, code: exitFailed, want: "127.0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := invoke(t, append(slices.Clone(env), c.env...), append([]string{"setup"}, c.args...)...)
@@ -116,6 +118,38 @@ func TestSetup_SaysInOneLineWhatIsWrong(t *testing.T) {
 			require.Empty(t, got.stdout)
 		})
 	}
+}
+
+func TestSetup_SaysALineForEachTopicAtFault(t *testing.T) {
+	env := testInstallation(t)
+	require.Equal(t, exitDone, invoke(t, env, "setup", "--partitions", "3").code)
+	got := invoke(t, env, "setup")
+	require.Equal(t, exitFailed, got.code)
+	require.Empty(t, got.stdout)
+	require.Contains(t, got.stderr, "tieout: topic recon.validate: it has 3 partitions, not 6, ")
+	require.Contains(t, got.stderr, "tieout: topic recon.accrue: it has 3 partitions, not 6, ")
+	for line := range strings.Lines(got.stderr) {
+		require.Regexp(t, `^tieout: topic \S+: it has 3 partitions, not 6, and setup doesn't grow topics: give --partitions 3 to keep it so\n$`, line)
+	}
+}
+
+func TestSetup_ByARoleWithoutTheRightsSaysInOneLineWhatToDo(t *testing.T) {
+	env := testInstallation(t)
+	login := lookupEnv(env, "TIEOUT_SCHEMA") + "_login"
+	admin := lookupEnv(env, "TIEOUT_DATABASE_URL")
+	require.NoError(t, query(t.Context(), io.Discard, admin, "CREATE ROLE "+login+" LOGIN PASSWORD 'secret'"))
+	t.Cleanup(func() {
+		require.NoError(t, query(context.Background(), io.Discard, admin, "DROP ROLE "+login)) // the test's own context has ended
+	})
+	address, err := url.Parse(admin)
+	require.NoError(t, err)
+	address.User = url.UserPassword(login, "secret")
+	got := invoke(t, append(env, "TIEOUT_DATABASE_URL="+address.String()), "setup")
+	require.Equal(t, exitFailed, got.code)
+	require.Equal(t, 1, strings.Count(got.stderr, "\n"), got.stderr)
+	require.Contains(t, got.stderr, "database role "+login+" lacks the rights to set up")
+	require.Contains(t, got.stderr, `CREATE ROLE "`+lookupEnv(env, "TIEOUT_SCHEMA")+`_owner" NOLOGIN; `)
+	require.NotContains(t, got.stderr, "secret")
 }
 
 func TestSetup_WaitsForServersWhereAskedTo(t *testing.T) {

@@ -202,20 +202,24 @@ func (s *workerSet) addWorker(w *pipeline.Worker) {
 	s.closers = append(s.closers, w.Close)
 }
 
-// ready tells whether every lane works, and if not, why.
+// ready tells whether every lane works, and if not, why; and what is halted
+// where the rest goes on.
 func (s *workerSet) ready() (ok bool, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.waiting != "" {
 		return false, s.waiting
 	}
+	ok = true
 	var reasons []string
 	for _, w := range s.workers {
-		if ok, why := w.Ready(); !ok {
+		works, why := w.Ready()
+		ok = ok && works
+		if why != "" {
 			reasons = append(reasons, why)
 		}
 	}
-	return len(reasons) == 0, strings.Join(reasons, "; ")
+	return ok, strings.Join(reasons, "; ")
 }
 
 // serve answers scrapes and health checks; nil where no address is given.

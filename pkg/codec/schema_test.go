@@ -8,8 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tieout/tieout/pkg/settle"
 	"github.com/tieout/tieout/schemas"
+	"github.com/tieout/tieout/streams/findings"
 	"github.com/tieout/tieout/streams/sales"
+	"github.com/tieout/tieout/streams/trades"
 )
 
 func TestASchemaThatIsNotSoundIsRefused(t *testing.T) {
@@ -68,25 +71,34 @@ func TestASchemaThatIsNotSoundIsRefused(t *testing.T) {
 }
 
 func TestWhatTheLedgerKeysAndComparesIsFrozenInTheSchema(t *testing.T) {
-	s, err := parseSchema(schemas.SalesEnvelope)
-	require.NoError(t, err)
-	table := sales.New().Table()
-	names := slices.Concat(table.Key, table.Economics, table.Pinned, []string{"retailer_invoice", "line_item_hash", "promo_tier"})
-	for _, name := range names {
-		if name == "revision" {
-			continue // the ledger's own
+	for _, c := range []struct {
+		stream   settle.Stream
+		identity []string
+	}{
+		{sales.New(), []string{"retailer_invoice", "line_item_hash", "promo_tier"}},
+		{trades.New(), []string{"trade_id", "node_id"}},
+		{findings.New(), []string{"trade_id", "node_id", "class"}},
+	} {
+		envelope, _ := c.stream.Envelope()
+		s, err := parseSchema(envelope)
+		require.NoError(t, err)
+		table := c.stream.Table()
+		for _, name := range slices.Concat(table.Key, table.Economics, table.Pinned, []string{table.Version}, c.identity) {
+			if name == "revision" {
+				continue // the ledger's own
+			}
+			f := s.fieldNamed(name)
+			if payload := s.fieldNamed("payload"); f == nil && payload != nil {
+				f = payload.typ.fieldNamed(name)
+			}
+			require.NotNil(t, f, name)
+			require.True(t, f.frozen, name)
 		}
-		f := s.fieldNamed(name)
-		if f == nil {
-			f = s.fieldNamed("payload").typ.fieldNamed(name)
-		}
-		require.NotNil(t, f, name)
-		require.True(t, f.frozen, name)
 	}
 }
 
 func TestASchemaWrittenOutReadsAsTheSame(t *testing.T) {
-	for _, text := range []string{schemas.SalesEnvelope, schemas.Outcome, everyKind} {
+	for _, text := range []string{schemas.SalesEnvelope, schemas.TradeRecord, schemas.Finding, schemas.Outcome, everyKind} {
 		s, err := parseSchema(text)
 		require.NoError(t, err)
 		out, err := s.text(true)

@@ -24,6 +24,10 @@ type Batch struct {
 	// published.
 	Published int64
 
+	// Poison is kept by the caller between tries of one batch; nil where the
+	// batch is tried once.
+	Poison *Poison
+
 	// Entries are in the order of their offsets.
 	Entries []*settle.Entry
 }

@@ -64,6 +64,7 @@ func newClaim(invoice string, change ...func(*claim)) *settle.Entry {
 		},
 		Posting: settle.Posting{
 			Key: c.key, Version: int64(c.agreement), Currency: c.currency, CorrelationID: "corr-" + invoice, Row: c,
+			Quantity: money.NullDecimal{Decimal: c.units, Valid: true},
 		},
 	}
 	e.Posting.SettlePosting(money.MustParse("1.34"), c.claimed)

@@ -14,7 +14,7 @@ import (
 // Commit settles a batch: postings, dead letters, counters and the offset, in
 // one transaction. When it returns nil, and only then, the entries have their
 // outcomes. The errors are FencedError, NotCommittedError, UnknownCommitError,
-// RefusedBatchError, and BatchError, RowError and ErrNoRules for what was never
+// PoisonedBatchError, RefusedBatchError, and BatchError, RowError and ErrNoRules for what was never
 // a batch.
 //
 // ctx bounds the whole; one that ends cuts a COMMIT that is under way, so a stop
@@ -27,20 +27,21 @@ func (l *Ledger) Commit(ctx context.Context, b *Batch) error {
 	if rules == 0 {
 		return ErrNoRules
 	}
-	s, kept := l.stages.Get().(*stage)
-	if !kept {
-		s = newStage(&l.opts.Table)
-	}
+	s := l.takeStage()
 	if err := s.encode(b.Entries); err != nil {
 		return err
 	}
-	c := &committing{ledger: l, batch: b, rules: rules, stage: s, postings: len(s.rows)}
+	c := &committing{ledger: l, batch: b, rules: rules, stage: s, postings: len(s.rows), poison: b.Poison}
+	if c.poison == nil {
+		c.poison = new(Poison)
+	}
+	c.poison.resume(len(b.Entries), s)
+	// A versioned table's rows are numbered first, by what the ledger has.
+	c.news = !l.opts.Table.Versioned() && l.news.expects(b.Source) && !s.hasCopies()
 	if err := c.run(ctx); err != nil {
 		return err // the stage isn't kept: a broken connection may still read it
 	}
-	if s.worthKeeping() {
-		l.stages.Put(s)
-	}
+	l.keepStage(s)
 	return nil
 }
 
@@ -50,13 +51,20 @@ type committing struct {
 	batch  *Batch
 	rules  int32
 
+	news     bool   // the ledger is taken to have none of the keys
+	met      bool   // it has some
 	stage    *stage // the postings that the ledger hasn't refused
 	postings int    // how many there were
-	refused  map[int]*settle.Failure
+	poison   *Poison
 }
 
 // run tries until the batch is committed, or can't be.
 func (c *committing) run(ctx context.Context) error {
+	if c.poison.open {
+		if err := c.convict(ctx, nil); err != nil {
+			return err
+		}
+	}
 	for {
 		v, err := c.attempts(ctx)
 		if errors.Is(err, errUnknownCommit) {
@@ -66,6 +74,7 @@ func (c *committing) run(ctx context.Context) error {
 		switch {
 		case err == nil:
 			v.apply(c.batch.Entries)
+			c.ledger.news.note(c.batch.Source, c.met)
 			c.logRefused(ctx)
 			return nil
 		case !errors.As(err, &refused):
@@ -79,7 +88,7 @@ func (c *committing) run(ctx context.Context) error {
 
 // logRefused tells of poison once its verdict is committed.
 func (c *committing) logRefused(ctx context.Context) {
-	for entry, f := range c.refused {
+	for entry, f := range c.poison.refused {
 		c.ledger.log.WarnContext(ctx, "the ledger refuses a record", "source", c.batch.Source,
 			"offset", c.batch.Entries[entry].Record.Offset, "why", f.Message())
 	}
@@ -89,6 +98,10 @@ func (c *committing) logRefused(ctx context.Context) {
 func (c *committing) attempts(ctx context.Context) (v *verdicts, err error) {
 	err = c.ledger.retrying(ctx, "commit", func() error {
 		v, err = c.attempt(ctx)
+		if c.news && isTaken(err, c.ledger.opts.Table.Name) {
+			c.news = false // not new after all, or another's by now
+			v, err = c.attempt(ctx)
+		}
 		return err
 	})
 	return v, err
@@ -114,9 +127,12 @@ func (c *committing) attempt(ctx context.Context) (*verdicts, error) {
 
 // judge posts what can be posted and says what becomes of each entry.
 func (c *committing) judge(ctx context.Context, t *tx) (*verdicts, error) {
-	v := newVerdicts(c.batch.Entries, c.refused)
+	v := newVerdicts(c.batch.Entries, c.poison.refused)
 	if len(c.stage.rows) == 0 {
 		return v, nil
+	}
+	if c.news {
+		return v, t.postNew(ctx, c.stage, c.batch.Source, c.rules)
 	}
 	placed, missed, err := t.post(ctx, c.stage, len(c.stage.rows), c.batch.Source, c.rules)
 	if err != nil {
@@ -129,6 +145,7 @@ func (c *committing) judge(ctx context.Context, t *tx) (*verdicts, error) {
 	case c.ledger.opts.Table.SameVersion == settle.Revise:
 		return nil, errRaced // each was numbered as nobody's yet
 	}
+	c.met = true
 	for _, position := range missed {
 		v.outcomes[c.stage.rows[position].entry] = settle.DuplicateSkipped
 	}
@@ -149,7 +166,7 @@ func (c *committing) settle(ctx context.Context, t *tx, v *verdicts) error {
 	var dead deadLetters
 	var counts counters
 	for i, e := range c.batch.Entries {
-		counts.add(e.Delivery, v.outcomes[i])
+		counts.add(e.Delivery, v.outcomes[i], &e.Posting.Quantity)
 		if v.outcomes[i] == settle.DeadLetter {
 			dead.add(e, v.failure(i, e))
 		}

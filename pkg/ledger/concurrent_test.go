@@ -71,7 +71,7 @@ func (s *testSource) committing(entries ...*settle.Entry) *committing {
 	b := s.batch(entries...)
 	stage := newStage(&s.ledger.opts.Table)
 	require.NoError(s.in.t, stage.encode(b.Entries))
-	return &committing{ledger: s.ledger, batch: b, rules: s.ledger.rulesID.Load(), stage: stage, postings: len(stage.rows)}
+	return &committing{ledger: s.ledger, batch: b, rules: s.ledger.rulesID.Load(), stage: stage, postings: len(stage.rows), poison: new(Poison)}
 }
 
 func TestCommit_TriesTheWholeAgainAfterALockTimeout(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tieout/tieout/pkg/money"
 	"github.com/tieout/tieout/pkg/settle"
 )
 
@@ -21,6 +22,14 @@ type Counts struct {
 
 // Total is every record that was counted.
 func (c Counts) Total() int64 { return c.Applied + c.Skipped + c.DeadLettered }
+
+// Add adds what was counted elsewhere.
+func (c *Counts) Add(o Counts) {
+	c.Applied += o.Applied
+	c.Skipped += o.Skipped
+	c.DeadLettered += o.DeadLettered
+	c.Disputed += o.Disputed
+}
 
 func (c *Counts) add(outcome settle.Outcome) {
 	switch outcome {
@@ -36,40 +45,91 @@ func (c *Counts) add(outcome settle.Outcome) {
 	}
 }
 
+// Quantities are what a delivery's records add up to in the stream's quantity,
+// by what became of them.
+type Quantities struct {
+	Applied      money.Sum
+	Skipped      money.Sum
+	DeadLettered money.Sum
+
+	// Unmeasured counts the records whose quantity is in none of the sums: it
+	// couldn't be read, or the stream has none.
+	Unmeasured int64
+}
+
+// Total is the sum over every record whose quantity is known.
+func (q Quantities) Total() money.Sum { return q.Applied.Plus(q.Skipped).Plus(q.DeadLettered) }
+
+// Add adds what was counted elsewhere.
+func (q *Quantities) Add(o Quantities) {
+	q.Applied = q.Applied.Plus(o.Applied)
+	q.Skipped = q.Skipped.Plus(o.Skipped)
+	q.DeadLettered = q.DeadLettered.Plus(o.DeadLettered)
+	q.Unmeasured += o.Unmeasured
+}
+
+func (q *Quantities) add(outcome settle.Outcome, quantity *money.NullDecimal) {
+	if !quantity.Valid {
+		q.Unmeasured++
+		return
+	}
+	switch outcome {
+	case settle.Dispute, settle.AutoPost:
+		q.Applied.Add(quantity.Decimal)
+	case settle.DuplicateSkipped:
+		q.Skipped.Add(quantity.Decimal)
+	case settle.DeadLetter:
+		q.DeadLettered.Add(quantity.Decimal)
+	}
+}
+
+// A tally is what one batch adds to a delivery.
+type tally struct {
+	counts     Counts
+	quantities Quantities
+}
+
 // counters are what one batch adds, for each delivery in it. Most batches are of
 // one, which is why the last one is kept at hand.
 type counters struct {
-	of   map[settle.Delivery]*Counts
+	of   map[settle.Delivery]*tally
 	last settle.Delivery
-	hand *Counts
+	hand *tally
 }
 
-func (c *counters) add(d settle.Delivery, outcome settle.Outcome) {
+func (c *counters) add(d settle.Delivery, outcome settle.Outcome, quantity *money.NullDecimal) {
 	if c.hand == nil || d != c.last {
-		c.last, c.hand = d, c.counts(d)
+		c.last, c.hand = d, c.tally(d)
 	}
-	c.hand.add(outcome)
+	c.hand.counts.add(outcome)
+	c.hand.quantities.add(outcome, quantity)
 }
 
-func (c *counters) counts(d settle.Delivery) *Counts {
+func (c *counters) tally(d settle.Delivery) *tally {
 	d = settle.Delivery{RunID: cleanText(d.RunID), Delivery: cleanText(d.Delivery)}
-	counts := c.of[d]
-	if counts == nil {
+	t := c.of[d]
+	if t == nil {
 		if c.of == nil {
-			c.of = make(map[settle.Delivery]*Counts)
+			c.of = make(map[settle.Delivery]*tally)
 		}
-		counts = &Counts{}
-		c.of[d] = counts
+		t = &tally{}
+		c.of[d] = t
 	}
-	return counts
+	return t
 }
 
 const addCounters = `
-INSERT INTO run_counter AS c (source, run_id, delivery, applied, skipped, dead_lettered, disputed)
-SELECT $1::int, n.* FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) AS n
+INSERT INTO run_counter AS c (source, run_id, delivery, applied, skipped, dead_lettered, disputed,
+	applied_quantity, skipped_quantity, dead_lettered_quantity, unmeasured)
+SELECT $1::int, n.* FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+	$8::text[]::numeric[], $9::text[]::numeric[], $10::text[]::numeric[], $11::bigint[]) AS n
 ON CONFLICT (run_id, delivery, source) DO UPDATE SET
 	applied = c.applied + excluded.applied, skipped = c.skipped + excluded.skipped,
 	dead_lettered = c.dead_lettered + excluded.dead_lettered, disputed = c.disputed + excluded.disputed,
+	applied_quantity = c.applied_quantity + excluded.applied_quantity,
+	skipped_quantity = c.skipped_quantity + excluded.skipped_quantity,
+	dead_lettered_quantity = c.dead_lettered_quantity + excluded.dead_lettered_quantity,
+	unmeasured = c.unmeasured + excluded.unmeasured,
 	first_at = least(c.first_at, excluded.first_at), last_at = greatest(c.last_at, excluded.last_at)`
 
 // queue adds a batch's counts to the source's own rows, in the order of their
@@ -82,15 +142,17 @@ func (c *counters) queue(batch *pgx.Batch, source int32) {
 	slices.SortFunc(deliveries, func(a, b settle.Delivery) int {
 		return cmp.Or(cmp.Compare(a.RunID, b.RunID), cmp.Compare(a.Delivery, b.Delivery))
 	})
-	var runs, sendings []string
-	var applied, skipped, dead, disputed []int64
+	var runs, sendings, appliedSums, skippedSums, deadSums []string
+	var applied, skipped, dead, disputed, unmeasured []int64
 	for _, d := range deliveries {
-		counts := c.of[d]
+		counts, sums := c.of[d].counts, c.of[d].quantities
 		runs, sendings = append(runs, d.RunID), append(sendings, d.Delivery)
 		applied, skipped = append(applied, counts.Applied), append(skipped, counts.Skipped)
 		dead, disputed = append(dead, counts.DeadLettered), append(disputed, counts.Disputed)
+		appliedSums, skippedSums = append(appliedSums, sums.Applied.String()), append(skippedSums, sums.Skipped.String())
+		deadSums, unmeasured = append(deadSums, sums.DeadLettered.String()), append(unmeasured, sums.Unmeasured)
 	}
-	batch.Queue(addCounters, source, runs, sendings, applied, skipped, dead, disputed)
+	batch.Queue(addCounters, source, runs, sendings, applied, skipped, dead, disputed, appliedSums, skippedSums, deadSums, unmeasured)
 }
 
 // A DeliveryCounts is what became of one delivery, over all sources.

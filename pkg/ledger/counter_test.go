@@ -44,7 +44,8 @@ func TestCounters_MayGoNegative(t *testing.T) {
 	l := in.open()
 	source := in.acquire(l, "claims", 0)
 	_, err := in.connect(in.setup.WorkerRole).Exec(t.Context(), addCounters, source.id,
-		[]string{"r"}, []string{"d"}, []int64{0}, []int64{0}, []int64{-2}, []int64{0})
+		[]string{"r"}, []string{"d"}, []int64{0}, []int64{0}, []int64{-2}, []int64{0},
+		[]string{"0"}, []string{"0"}, []string{"-1.5"}, []int64{0})
 	require.NoError(t, err)
 	source.commit(delivered(failing(settle.Structural(settle.ReasonUndecodable, "", "")), "r", "d"))
 	counts, err := l.RunCounts(t.Context(), "r")

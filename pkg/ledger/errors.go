@@ -115,6 +115,21 @@ func (e *UnknownCommitError) Error() string {
 
 func (e *UnknownCommitError) Unwrap() error { return e.Cause }
 
+// A PoisonedBatchError is returned where a batch holds more records that the
+// ledger refuses than one search's time is enough to find. Nothing is committed;
+// the next try, with the batch's Poison, goes on from there.
+type PoisonedBatchError struct {
+	Source int32
+	Found  int // before the search was given up
+	Cause  error
+}
+
+func (e *PoisonedBatchError) Error() string {
+	return fmt.Sprintf("source %d: nothing committed: the search for refused records goes on, %d are found: %v", e.Source, e.Found, e.Cause)
+}
+
+func (e *PoisonedBatchError) Unwrap() error { return e.Cause }
+
 // A RefusedBatchError is returned where the ledger refused every posting of a
 // batch, or more than can be poison: the fault is then the ledger's and nobody
 // is convicted.

@@ -6,7 +6,6 @@ package ledger
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -22,7 +21,8 @@ type Ledger struct {
 
 	rulesID atomic.Int32 // 0: none are registered
 
-	stages sync.Pool // of *stage; empty until one is put back
+	news   news
+	stages chan *stage // to be used again; as many as there are connections
 }
 
 // Open connects, and checks that the schema is of this version and that the
@@ -33,6 +33,7 @@ func Open(ctx context.Context, opts Options) (*Ledger, error) {
 		return nil, err
 	}
 	l := &Ledger{opts: opts, statements: newStatements(&opts.Table), log: opts.Logger}
+	l.stages = make(chan *stage, opts.MaxConns)
 	config, err := l.poolConfig()
 	if err != nil {
 		return nil, err
@@ -67,4 +68,27 @@ func (l *Ledger) Ping(ctx context.Context) error {
 // so that anything longer is a connection that is lost.
 func (l *Ledger) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, l.opts.StatementTimeout+roundTripGrace)
+}
+
+// takeStage takes a stage that was used before, or makes one. They're kept in a
+// list and not in a sync.Pool, which every collection empties: a stage grows to
+// a megabyte and more.
+func (l *Ledger) takeStage() *stage {
+	select {
+	case s := <-l.stages:
+		return s
+	default:
+		return newStage(&l.opts.Table)
+	}
+}
+
+// keepStage keeps a stage for another batch.
+func (l *Ledger) keepStage(s *stage) {
+	if !s.worthKeeping() {
+		return
+	}
+	select {
+	case l.stages <- s:
+	default:
+	}
 }

@@ -149,13 +149,30 @@ func (o *MigrateOptions) foundOnce(ctx context.Context, conn *pgx.Conn, steps *[
 	if err != nil {
 		return err
 	}
-	for _, change := range changes {
+	for i, change := range changes {
 		if _, err := conn.Exec(ctx, change.sql); err != nil {
-			return fmt.Errorf("%s: %w", change.Step, err)
+			return c.refused(changes[i:], err)
 		}
 		*steps = append(*steps, change.Step)
 	}
-	return nil
+	return o.checkFoundation(ctx, conn, len(changes))
+}
+
+// checkFoundation looks again after changes. To grant what one hasn't got is no
+// error to Postgres: it does nothing, and warns.
+func (o *MigrateOptions) checkFoundation(ctx context.Context, conn *pgx.Conn, changes int) error {
+	if changes == 0 {
+		return nil
+	}
+	c, err := readCatalog(ctx, conn, o)
+	if err != nil {
+		return err
+	}
+	missing, err := c.foundation(ctx, conn, o)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return c.rightsError(missing, missing[0].String()+" had no effect", nil)
 }
 
 // apply runs the migrations that are missing, as the owner. tern resets the

@@ -33,6 +33,24 @@ func (t *tx) post(ctx context.Context, s *stage, rows int, source, rules int32) 
 	return placed, positions(missed), nil
 }
 
+// postNew does the same where the ledger is taken to have none of the keys. It
+// fails with a unique violation where that is wrong.
+func (t *tx) postNew(ctx context.Context, s *stage, source, rules int32) error {
+	if err := t.copyStage(ctx, s, len(s.rows)); err != nil {
+		return err
+	}
+	ctx, cancel := t.ledger.bounded(ctx)
+	defer cancel()
+	tag, err := t.conn.Exec(ctx, t.ledger.statements.insertNew, source, rules)
+	if err != nil {
+		return t.ledger.refusal(fmt.Errorf("insert into %s: %w", t.ledger.opts.Table.Name, err))
+	}
+	if tag.RowsAffected() != int64(len(s.rows)) {
+		return &UnaccountedError{Table: t.ledger.opts.Table.Name, Missed: len(s.rows) - int(tag.RowsAffected())}
+	}
+	return nil
+}
+
 func (t *tx) copyStage(ctx context.Context, s *stage, rows int) error {
 	ctx, cancel := t.ledger.bounded(ctx)
 	defer cancel()

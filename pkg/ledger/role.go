@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -60,9 +61,42 @@ SELECT current_user, (SELECT rolsuper FROM pg_roles WHERE rolname = current_user
 		return c, err
 	}
 	if versioned {
-		err = conn.QueryRow(ctx, "SELECT version FROM "+quoted(o.Schema)+"."+versionTable).Scan(&c.version)
+		err = c.readVersion(ctx, conn, o)
 	}
 	return c, err
+}
+
+// readVersion reads it as the login, or else as the owner: a login that doesn't
+// inherit what it's a member of may do little by itself.
+func (c *catalog) readVersion(ctx context.Context, conn *pgx.Conn, o *MigrateOptions) error {
+	query := "SELECT version FROM " + quoted(o.Schema) + "." + versionTable
+	refusal := conn.QueryRow(ctx, query).Scan(&c.version)
+	if !hasState(refusal, stateInsufficientRight) {
+		return refusal
+	}
+	member, err := c.isMember(ctx, conn, o.OwnerRole, c.ownerExists)
+	if err != nil {
+		return err
+	}
+	if !member {
+		membership := []change{{sql: grantTo(c.login, o.OwnerRole, o.WorkerRole)}}
+		return c.rightsError(membership, postgresError(refusal).Message, refusal)
+	}
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SET LOCAL ROLE "+quoted(o.OwnerRole)); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, query).Scan(&c.version)
+	})
+}
+
+// grantTo makes a login a member of roles.
+func grantTo(login string, roles ...string) string {
+	names := make([]string, len(roles))
+	for i, role := range roles {
+		names[i] = quoted(role)
+	}
+	return "GRANT " + strings.Join(names, ", ") + " TO " + quoted(login)
 }
 
 // A change is a step with the statement that makes it.
@@ -90,7 +124,7 @@ func (c *catalog) foundation(ctx context.Context, conn *pgx.Conn, o *MigrateOpti
 			return nil, err
 		}
 		if !member {
-			add("grant role", role.name+" to "+c.login, "GRANT "+quoted(role.name)+" TO CURRENT_USER")
+			add("grant role", role.name+" to "+c.login, grantTo(c.login, role.name))
 		}
 	}
 	switch c.schemaOwner {

@@ -19,9 +19,10 @@ func TestRoles_TheWorkerMayDoThisAndNoMore(t *testing.T) {
 		"gap":               {"INSERT", "SELECT"},
 		"progress":          {"INSERT", "SELECT", "UPDATE(detail)", "UPDATE(leader_epoch)", "UPDATE(next_offset)", "UPDATE(owner)", "UPDATE(published_at)", "UPDATE(published_offset)", "UPDATE(reason)", "UPDATE(state)"},
 		"rules":             {"INSERT", "SELECT"},
-		"run_counter":       {"INSERT", "SELECT", "UPDATE(applied)", "UPDATE(dead_lettered)", "UPDATE(disputed)", "UPDATE(first_at)", "UPDATE(last_at)", "UPDATE(skipped)"},
-		"schema_version":    {"SELECT"},
-		"source":            {"INSERT", "SELECT"},
+		"run_counter": {"INSERT", "SELECT", "UPDATE(applied)", "UPDATE(applied_quantity)", "UPDATE(dead_lettered)", "UPDATE(dead_lettered_quantity)", "UPDATE(disputed)",
+			"UPDATE(first_at)", "UPDATE(last_at)", "UPDATE(skipped)", "UPDATE(skipped_quantity)", "UPDATE(unmeasured)"},
+		"schema_version": {"SELECT"},
+		"source":         {"INSERT", "SELECT"},
 	}
 	in := newInstallation(t)
 	conn := in.connect("")

@@ -67,3 +67,9 @@ func isRecordsFault(pg *pgconn.PgError, ledger string) bool {
 	}
 	return strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23")
 }
+
+// isTaken tells whether an insert met a key that the ledger has.
+func isTaken(err error, ledger string) bool {
+	pg := postgresError(err)
+	return pg != nil && pg.Code == stateUniqueViolation && pg.TableName == ledger && pg.ConstraintName == ledger+"_pkey"
+}

@@ -125,6 +125,16 @@ func compareKeys(columnType settle.ColumnType, x, y []byte) int {
 	return bytes.Compare(x[1:], y[1:])
 }
 
+// hasCopies tells whether any two rows have the same key.
+func (s *stage) hasCopies() bool {
+	for i := 1; i < len(s.rows); i++ {
+		if s.agree(i-1, i, len(s.key)) {
+			return true
+		}
+	}
+	return false
+}
+
 // number gives each row its place in the order.
 func (s *stage) number() {
 	s.sorted = s.sorted[:0]

@@ -12,6 +12,7 @@ import (
 type statements struct {
 	createStage string
 	copyStage   string
+	insertNew   string // $1 source, $2 rules; fails where the ledger has any of the keys
 	insert      string // $1 source, $2 rules -> positions that were not inserted
 	classify    string // $1 positions -> how many are found, positions that differ
 	explain     string // $1 positions -> position, column, staged and posted value
@@ -43,6 +44,10 @@ func newStatements(t *settle.Table) statements {
 		createStage: "CREATE TEMPORARY TABLE stage ON COMMIT DELETE ROWS AS SELECT 0 AS position, " + columns +
 			" FROM " + t.Name + " LIMIT 0",
 		copyStage: "COPY " + stageName + " FROM STDIN BINARY",
+		// Half of what the other costs: the index is searched once a row. Rows are
+		// read as they were copied, which is in order.
+		insertNew: "INSERT INTO " + t.Name + " (" + columns + ", source, rules_id)" +
+			" SELECT " + columns + ", $1::int, $2::int FROM " + stageName,
 		// What was not inserted is found beside the batch itself, not beside the
 		// ledger; and it comes back as 4 bytes a row, so that the answer fits the
 		// buffers of a connection whose client is stopped: a server that waits

@@ -109,6 +109,8 @@ func checkNamedColumns(t *settle.Table, types map[string]settle.ColumnType, refu
 		return refuse("version %q isn't one of its integers", t.Version)
 	case t.Claimed != "" && !has(t.Claimed, settle.Decimal):
 		return refuse("claimed %q isn't one of its decimals", t.Claimed)
+	case t.Quantity != "" && !has(t.Quantity, settle.Decimal):
+		return refuse("quantity %q isn't one of its decimals", t.Quantity)
 	}
 	return nil
 }

@@ -21,12 +21,22 @@ type Total struct {
 // Totals adds up the ledger: for each currency one total, and one for each
 // outcome. It reads every row.
 func (l *Ledger) Totals(ctx context.Context) ([]Total, error) {
+	return l.totalsOf(ctx, l.opts.Table.Name)
+}
+
+// CurrentTotals does the same with what counts: of each thing the newest
+// version and revision.
+func (l *Ledger) CurrentTotals(ctx context.Context) ([]Total, error) {
+	return l.totalsOf(ctx, l.opts.Table.Name+"_current")
+}
+
+func (l *Ledger) totalsOf(ctx context.Context, relation string) ([]Total, error) {
 	ctx, cancel := l.bounded(ctx)
 	defer cancel()
-	rows, err := l.pool.Query(ctx, "SELECT "+columnCurrency+", coalesce(outcome, ''), count(*), sum(amount)::text FROM "+l.opts.Table.Name+
+	rows, err := l.pool.Query(ctx, "SELECT "+columnCurrency+", coalesce(outcome, ''), count(*), sum(amount)::text FROM "+relation+
 		" GROUP BY GROUPING SETS (("+columnCurrency+"), ("+columnCurrency+", outcome)) ORDER BY 1, 2")
 	if err != nil {
-		return nil, fmt.Errorf("totals of %s: %w", l.opts.Table.Name, err)
+		return nil, fmt.Errorf("totals of %s: %w", relation, err)
 	}
 	totals, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t Total, err error) {
 		var amount string
@@ -37,7 +47,7 @@ func (l *Ledger) Totals(ctx context.Context) ([]Total, error) {
 		return t, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("totals of %s: %w", l.opts.Table.Name, err)
+		return nil, fmt.Errorf("totals of %s: %w", relation, err)
 	}
 	return totals, nil
 }

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tieout/tieout/pkg/money"
+	"github.com/tieout/tieout/pkg/settle"
 )
 
 // revise posts a revision of a key as if a recalculation had made it.
@@ -28,6 +31,10 @@ func TestViews_AreRightInAnyOrderOfArrival(t *testing.T) {
 	require.Equal(t, 2, in.count(schema+".sales_ledger_current"))
 	require.Equal(t, 1, in.count(fmt.Sprintf("%s.sales_ledger_current WHERE reconciliation_key = '%s' AND revision = 9 AND amount = 3.00 AND difference = -1.65",
 		schema, newClaim("A").Posting.Key.Hex())))
+
+	totals, err := in.open().CurrentTotals(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []Total{{"GBP", "", 2, money.MustParse("10.00")}, {"GBP", settle.AutoPost, 2, money.MustParse("10.00")}}, totals)
 
 	conn := in.connect(in.setup.WorkerRole)
 	rows, err := conn.Query(t.Context(), `

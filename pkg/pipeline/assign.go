@@ -20,6 +20,7 @@ import (
 const (
 	haltOutOfRetention ledger.HaltReason = "out_of_retention"
 	haltLogTruncated   ledger.HaltReason = "log_truncated"
+	haltBatchTooLarge  ledger.HaltReason = "batch_too_large"
 	haltUnaccounted    ledger.HaltReason = "unaccounted_record"
 	haltLedgerBehind   ledger.HaltReason = "ledger_behind"
 )
@@ -77,6 +78,7 @@ func (w *Worker) acquireOne(ctx context.Context, p *partition, topicID settle.To
 		w.postpone(ctx, p, fmt.Errorf("step 1: %w", err))
 		return nil
 	case row.State == ledger.StateHalted:
+		p.next, p.published = row.NextOffset, row.PublishedOffset
 		w.halted(ctx, p, string(row.Reason), row.Detail)
 		return nil
 	}

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tieout/tieout/pkg/ledger"
@@ -22,11 +24,21 @@ type batch struct {
 
 	// settled counts the leading entries that Settle has seen.
 	settled int
+	// poison is what the ledger knows of records in it that it refuses.
+	poison ledger.Poison
+	// refused says that the ledger took none of it. Whether they or the ledger
+	// are at fault, another record tells: the batch waits for more.
+	refused   bool
+	refusedAt time.Time
 	// committed says that Postgres is known to hold all of it.
 	committed bool
 	// recorded are the outcomes of the entries below the partition's next
 	// offset, and of offsets that the log no longer has.
 	recorded []ledger.Recorded
+	// outcomes are the records to publish, once they're made.
+	outcomes []*kgo.Record
+	// delivery is the last record's: most of a batch have the same.
+	delivery settle.Delivery
 	// fresh are the entries at or above it.
 	fresh []*settle.Entry
 }
@@ -47,6 +59,12 @@ func newBatch(topicID settle.TopicID, from int64, records []*kgo.Record) *batch 
 		}
 	}
 	return b
+}
+
+// extend takes more records behind those in hand.
+func (b *batch) extend(more *batch) {
+	b.entries = append(b.entries, more.entries...)
+	b.next, b.leaderEpoch, b.refused = more.next, more.leaderEpoch, false
 }
 
 func headersOf(r *kgo.Record) []settle.Header {
@@ -74,4 +92,19 @@ func (b *batch) cut(i int) (rest *batch) {
 		b.leaderEpoch = b.entries[i-1].Record.LeaderEpoch
 	}
 	return rest
+}
+
+// deliveryOf is settle.DeliveryOf, which makes nothing new of what the record
+// before had.
+func (b *batch) deliveryOf(r *settle.Record) (settle.Delivery, *settle.Failure) {
+	run, _ := r.Header(settle.HeaderRunID)
+	id, _ := r.Header(settle.HeaderDelivery)
+	if b.delivery.RunID != "" && string(run) == b.delivery.RunID && string(id) == b.delivery.Delivery {
+		return b.delivery, nil
+	}
+	d, failure := settle.DeliveryOf(r)
+	if failure == nil {
+		b.delivery = d
+	}
+	return d, failure
 }

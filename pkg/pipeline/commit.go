@@ -34,7 +34,11 @@ func (w *Worker) commitOne(ctx context.Context, p *partition) error {
 		if b.settled > 0 {
 			b.rest = b.cut(b.settled)
 		}
-		w.postpone(ctx, p, err)
+		if errors.Is(err, errSchemaPending) {
+			p.retry.later(time.Now(), w.o.RetryBase, w.o.RetryMax) // one record's trouble, not the worker's
+		} else {
+			w.postpone(ctx, p, err)
+		}
 		if b.settled == 0 {
 			return nil
 		}
@@ -49,7 +53,10 @@ func (w *Worker) commitOne(ctx context.Context, p *partition) error {
 		return err
 	}
 	w.o.Metrics.Took(w.o.Lane.Name, StagePostgres, time.Since(started))
-	return nil
+	if p.batch != b || !b.committed {
+		return nil
+	}
+	return w.makeOutcomes(p) // here, beside other partitions' commits
 }
 
 // commitFresh commits the entries that the ledger has not seen.
@@ -68,13 +75,12 @@ func (w *Worker) commitFresh(ctx context.Context, p *partition, b *batch) error 
 	defer cancel()
 	err := w.o.Ledger.Commit(ctx, &ledger.Batch{
 		Source: p.source, Owner: p.owner, From: p.next, Next: b.next,
-		LeaderEpoch: b.leaderEpoch, Published: p.published, Entries: b.fresh,
+		LeaderEpoch: b.leaderEpoch, Published: p.published, Poison: &b.poison, Entries: b.fresh,
 	})
 	if err != nil {
 		return w.notCommitted(ctx, p, err)
 	}
 	p.next, p.floorWritten = b.next, p.published
-	p.lastTimestamp = b.fresh[len(b.fresh)-1].Record.Timestamp
 	b.committed = true
 	if b.rest == nil {
 		p.retry.reset()
@@ -86,6 +92,8 @@ func (w *Worker) commitFresh(ctx context.Context, p *partition, b *batch) error 
 // notCommitted sorts why a batch is not in the ledger, or not known to be.
 func (w *Worker) notCommitted(ctx context.Context, p *partition, err error) error {
 	var unknown *ledger.UnknownCommitError
+	var refused *ledger.RefusedBatchError
+	var poisoned *ledger.PoisonedBatchError
 	switch {
 	case w.fenced(ctx, p, err):
 		return sessionLost(err)
@@ -95,6 +103,15 @@ func (w *Worker) notCommitted(ctx context.Context, p *partition, err error) erro
 		// Nothing is guessed: step 1 waits for the old backend and reads the row.
 		p.groupOffset, p.groupEpoch = p.published, -1
 		p.reassign()
+	case errors.As(err, &poisoned):
+		return nil // the search goes on in the next round; other partitions don't wait for it
+	case errors.As(err, &refused) && p.batch.rest != nil:
+		p.batch.extend(p.batch.rest)
+		p.batch.rest = nil
+	case errors.As(err, &refused):
+		if !p.batch.refused {
+			p.batch.refused, p.batch.refusedAt = true, time.Now()
+		}
 	}
 	w.postpone(ctx, p, err)
 	return nil

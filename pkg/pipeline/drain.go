@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -13,6 +14,10 @@ import (
 // drainCheckEvery spaces the looks at whether a drain is done.
 const drainCheckEvery = 300 * time.Millisecond
 
+// drainPatience is how long a drain waits for a record that tells whether the
+// ledger is at fault or those that it refuses.
+const drainPatience = 10 * time.Second
+
 // drained tells whether the group has nothing left to settle on the lane's
 // topic, whoever owns the partitions. A halted partition never gets there by
 // itself, and ends the drain with why.
@@ -20,12 +25,16 @@ func (w *Worker) drained(ctx context.Context) (bool, error) {
 	if time.Since(w.lastDrainCheck) < drainCheckEvery {
 		return false, nil
 	}
+	w.lastDrainCheck = time.Now()
 	for _, p := range w.held() {
-		if p.batch != nil {
+		switch {
+		case p.batch == nil:
+		case p.batch.refused && time.Since(p.batch.refusedAt) > drainPatience:
+			return false, fmt.Errorf("%w: %s[%d]: %s", ErrNotDrained, w.o.Topic(), p.id, p.reason)
+		default:
 			return false, nil
 		}
 	}
-	w.lastDrainCheck = time.Now()
 	starts, ends, err := w.unread(ctx)
 	if err != nil {
 		w.setTrouble("drain: " + err.Error())

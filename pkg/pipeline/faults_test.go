@@ -3,8 +3,10 @@ package pipeline
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -13,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tieout/tieout/pkg/ledger"
+	"github.com/tieout/tieout/pkg/settle"
 )
 
 // What tests do to an installation behind the worker's back.
@@ -101,4 +104,15 @@ func (in *installation) openLedgerFor(group string) *ledger.Ledger {
 	in.t.Cleanup(l.Close)
 	require.NoError(in.t, l.RegisterRules(in.t.Context(), ledger.Rules{BinaryVersion: "test"}))
 	return l
+}
+
+// forgeSource writes what any producer may write to a topic: a header that names
+// an offset far ahead.
+func (in *installation) forgeSource(topic string, partition int32, offset int64) {
+	in.t.Helper()
+	id := in.sql(`SELECT topic_id::text FROM source WHERE topic = $1 AND partition = $2`, in.lane.Topic, partition)
+	raw, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
+	require.NoError(in.t, err)
+	at := settle.Coordinates{TopicID: settle.TopicID(raw), Partition: partition, Offset: offset}
+	in.send(&kgo.Record{Topic: topic, Headers: []kgo.RecordHeader{{Key: settle.HeaderSource, Value: []byte(at.String())}}})
 }

@@ -123,6 +123,9 @@ func (w *Worker) readOutcomeFloors(ctx context.Context, since time.Time) (*outco
 	}
 	floors := &outcomeFloors{since: since, above: map[sourcePartition]int64{}}
 	err = w.readRange(ctx, starts, ends, func(r *kgo.Record) bool {
+		if !r.Attrs.IsTransactional() {
+			return true // not ours: producers write to dead-letter topics, too
+		}
 		for _, h := range r.Headers {
 			if h.Key != settle.HeaderSource {
 				continue

@@ -46,12 +46,18 @@ type Options struct {
 	// Kafka transaction and a Postgres commit without holding a rebalance up
 	// for more than about a second.
 	MaxPollRecords int
+	// MaxPollBytes bounds the keys, values and headers of one batch, by the size
+	// of those that wait; one record may be larger.
+	MaxPollBytes int
 	// MaxFetchBytes bounds what one fetch of a broker brings, compressed;
 	// MaxPartitionFetchBytes the same of one partition.
 	MaxFetchBytes          int32
 	MaxPartitionFetchBytes int32
-	// MaxDecompressBytes bounds a batch once it is decompressed.
+	// MaxDecompressBytes bounds a batch of the broker's once it is decompressed:
+	// one that is larger halts its partition. MaxFetchedBytes bounds what is
+	// decompressed between two polls.
 	MaxDecompressBytes int
+	MaxFetchedBytes    int64
 	// MaxRecordBytes is the largest value that is decoded; a larger one is a
 	// dead letter, kept whole.
 	MaxRecordBytes int
@@ -99,11 +105,15 @@ func (o Options) withDefaults() Options {
 		}
 	}
 	setInt(&o.MaxPollRecords, 20_000)
+	setInt(&o.MaxPollBytes, 8<<20)
 	setInt(&o.MaxRecordBytes, 1<<20)
 	setInt(&o.Parallelism, 4)
 	setBytes(&o.MaxFetchBytes, 8<<20)
 	setBytes(&o.MaxPartitionFetchBytes, 1<<20)
 	setInt(&o.MaxDecompressBytes, 64<<20)
+	if o.MaxFetchedBytes == 0 {
+		o.MaxFetchedBytes = 32 << 20
+	}
 	setDuration(&o.SessionTimeout, 10*time.Second)
 	setDuration(&o.RebalanceTimeout, 30*time.Second)
 	setDuration(&o.TransactionTimeout, 10*time.Second)

@@ -40,8 +40,7 @@ const (
 	claimedScale = 9
 )
 
-// outcomeEncoder makes outcome records. Bytes of many records share one chunk,
-// which the records keep alive.
+// outcomeEncoder makes outcome records.
 type outcomeEncoder struct {
 	encoders    map[string]*codec.Encoder // by topic, without prefix
 	topicPrefix string
@@ -49,14 +48,24 @@ type outcomeEncoder struct {
 	topics      settle.OutcomeTopics
 	// maxMessageBytes is the least max.message.bytes of the outcome topics.
 	maxMessageBytes int
+}
 
-	chunk []byte
+// An outcomeMaker makes the outcome records of one batch. What many records
+// need a little of each is made for many at a time, and kept alive by them.
+type outcomeMaker struct {
+	*outcomeEncoder
+	chunk    []byte
+	headers  []kgo.RecordHeader
+	records  []kgo.Record
+	delivery settle.Delivery // of the last record, with its bytes
+	run, id  []byte
 }
 
 // outcomesOf makes the outcome records of one batch, in offset order: first
 // what was recorded before, then what is fresh.
 func (w *Worker) outcomesOf(p *partition, b *batch) ([]*kgo.Record, error) {
 	outcomes := make([]*kgo.Record, 0, len(b.recorded)+len(b.fresh))
+	m := &outcomeMaker{outcomeEncoder: &w.outcomes, records: make([]kgo.Record, 0, cap(outcomes))}
 	at := settle.Coordinates{TopicID: p.topicID, Partition: p.id}
 	for i := range b.recorded {
 		r := &b.recorded[i]
@@ -69,10 +78,10 @@ func (w *Worker) outcomesOf(p *partition, b *batch) ([]*kgo.Record, error) {
 		var err error
 		switch r.Kind {
 		case ledger.RecordedPosting:
-			record, err = w.outcomes.posting(at, &r.Posting, r.Delivery, traceparent)
+			record, err = m.posting(at, &r.Posting, r.Delivery, traceparent)
 		case ledger.RecordedDeadLetter:
 			d := r.DeadLetter
-			record = w.outcomes.deadLetter(&settle.Record{
+			record = m.deadLetter(&settle.Record{
 				Coordinates: at, Topic: w.o.Topic(), Key: d.Key, Value: d.Value, Headers: d.Headers,
 			}, &d.Failure, r.Delivery)
 		default:
@@ -84,7 +93,7 @@ func (w *Worker) outcomesOf(p *partition, b *batch) ([]*kgo.Record, error) {
 		outcomes = append(outcomes, record)
 	}
 	for _, e := range b.fresh {
-		record, err := w.outcomes.fresh(e)
+		record, err := m.fresh(e)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +106,7 @@ func (w *Worker) outcomesOf(p *partition, b *batch) ([]*kgo.Record, error) {
 
 // fresh makes the outcome of an entry that the ledger has just taken; nil where
 // it publishes none.
-func (o *outcomeEncoder) fresh(e *settle.Entry) (*kgo.Record, error) {
+func (o *outcomeMaker) fresh(e *settle.Entry) (*kgo.Record, error) {
 	switch e.Outcome {
 	case settle.AutoPost, settle.Dispute:
 		traceparent, _ := e.Record.Header(settle.HeaderTraceparent)
@@ -111,7 +120,7 @@ func (o *outcomeEncoder) fresh(e *settle.Entry) (*kgo.Record, error) {
 }
 
 // posting makes the outcome record of a posting.
-func (o *outcomeEncoder) posting(at settle.Coordinates, p *settle.Posting, d settle.Delivery, traceparent []byte) (*kgo.Record, error) {
+func (o *outcomeMaker) posting(at settle.Coordinates, p *settle.Posting, d settle.Delivery, traceparent []byte) (*kgo.Record, error) {
 	topic := o.topics.AutoPost
 	if p.Outcome == settle.Dispute {
 		topic = o.topics.Dispute
@@ -124,20 +133,20 @@ func (o *outcomeEncoder) posting(at settle.Coordinates, p *settle.Posting, d set
 	if err != nil {
 		return nil, fmt.Errorf("outcome of %s: %w", at, err)
 	}
-	headers := make([]kgo.RecordHeader, 0, 5)
-	headers = append(headers,
-		kgo.RecordHeader{Key: settle.HeaderCorrelationID, Value: []byte(p.CorrelationID)},
-		kgo.RecordHeader{Key: settle.HeaderRunID, Value: []byte(d.RunID)},
-		kgo.RecordHeader{Key: settle.HeaderDelivery, Value: []byte(d.Delivery)},
-		kgo.RecordHeader{Key: settle.HeaderSource, Value: []byte(at.String())},
+	run, id := o.deliveryBytes(d)
+	headers := append(o.headerRoom(5),
+		kgo.RecordHeader{Key: settle.HeaderCorrelationID, Value: append(o.room(len(p.CorrelationID)), p.CorrelationID...)},
+		kgo.RecordHeader{Key: settle.HeaderRunID, Value: run},
+		kgo.RecordHeader{Key: settle.HeaderDelivery, Value: id},
+		kgo.RecordHeader{Key: settle.HeaderSource, Value: at.AppendTo(o.room(coordinatesBytes))},
 	)
 	if len(traceparent) > 0 {
 		headers = append(headers, kgo.RecordHeader{Key: settle.HeaderTraceparent, Value: traceparent})
 	}
-	return o.fit(&kgo.Record{Topic: o.topicPrefix + topic, Key: key, Value: value, Headers: headers}), nil
+	return o.fit(o.record(kgo.Record{Topic: o.topicPrefix + topic, Key: key, Value: value, Headers: headers})), nil
 }
 
-func (o *outcomeEncoder) value(topic, key string, p *settle.Posting) ([]byte, error) {
+func (o *outcomeMaker) value(topic, key string, p *settle.Posting) ([]byte, error) {
 	v := outcomeValue{
 		ReconciliationKey: key, Version: p.Version, Revision: p.Revision, RunKind: RunKindOriginal,
 		Outcome: string(p.Outcome), Currency: p.Currency, PrevVersion: p.PrevVersion,
@@ -167,7 +176,7 @@ func (o *outcomeEncoder) value(topic, key string, p *settle.Posting) ([]byte, er
 // deadLetter makes the dead letter of a record: its own key, value and
 // headers, and behind them what tieout says of it. A header that tieout writes
 // replaces any of that name.
-func (o *outcomeEncoder) deadLetter(r *settle.Record, f *settle.Failure, d settle.Delivery) *kgo.Record {
+func (o *outcomeMaker) deadLetter(r *settle.Record, f *settle.Failure, d settle.Delivery) *kgo.Record {
 	ours := []kgo.RecordHeader{
 		{Key: settle.HeaderRunID, Value: []byte(d.RunID)},
 		{Key: settle.HeaderDelivery, Value: []byte(d.Delivery)},
@@ -201,14 +210,16 @@ func writtenByTieout(header string) bool {
 // Sizes of an outcome: what a usual one takes, how many share a chunk, and what
 // Kafka's record batch adds to a record.
 const (
-	decimalBytes   = 16 // 38 digits are 127 bits
-	outcomeBytes   = 160
-	chunkBytes     = 64 << 10
-	batchOverhead  = 61
-	recordOverhead = 40
-	headerOverhead = 10
-	headerPointer  = "tieout.pointer"
-	pointerMessage = "the record is too large for this topic; it is whole in the ledger, at its tieout.source"
+	decimalBytes     = 16 // 38 digits are 127 bits
+	outcomeBytes     = 160
+	chunkBytes       = 64 << 10
+	headersAtATime   = 1024
+	coordinatesBytes = 64
+	batchOverhead    = 61
+	recordOverhead   = 40
+	headerOverhead   = 10
+	headerPointer    = "tieout.pointer"
+	pointerMessage   = "the record is too large for this topic; it is whole in the ledger, at its tieout.source"
 )
 
 // fit replaces an outcome that its topic would refuse by a pointer: no value,
@@ -246,11 +257,38 @@ func (o *outcomeEncoder) sizeOf(r *kgo.Record) int {
 
 // room returns an empty slice with space for n bytes, from a chunk that the
 // records share.
-func (o *outcomeEncoder) room(n int) []byte {
+func (o *outcomeMaker) room(n int) []byte {
 	if cap(o.chunk)-len(o.chunk) < n {
 		o.chunk = make([]byte, 0, chunkBytes)
 	}
 	start := len(o.chunk)
 	o.chunk = o.chunk[:start+n]
 	return o.chunk[start : start : start+n]
+}
+
+// deliveryBytes are those of most records of a batch.
+func (o *outcomeMaker) deliveryBytes(d settle.Delivery) (run, id []byte) {
+	if o.run == nil || d != o.delivery {
+		o.delivery, o.run, o.id = d, []byte(d.RunID), []byte(d.Delivery)
+	}
+	return o.run, o.id
+}
+
+// headerRoom returns an empty slice with space for n headers.
+func (o *outcomeMaker) headerRoom(n int) []kgo.RecordHeader {
+	if cap(o.headers)-len(o.headers) < n {
+		o.headers = make([]kgo.RecordHeader, 0, headersAtATime)
+	}
+	start := len(o.headers)
+	o.headers = o.headers[:start+n]
+	return o.headers[start : start : start+n]
+}
+
+// record keeps a record beside the others.
+func (o *outcomeMaker) record(r kgo.Record) *kgo.Record {
+	if len(o.records) == cap(o.records) {
+		return &r
+	}
+	o.records = append(o.records, r)
+	return &o.records[len(o.records)-1]
 }

@@ -47,8 +47,6 @@ type partition struct {
 	retry   retry
 	reason  string // why it stands still: the last error or the halt's reason
 	lastLog string // what was logged last, so that a lasting trouble is one line
-
-	lastTimestamp time.Time // of the last settled record
 }
 
 func newPartition(id int32, groupOffset int64, groupEpoch int32) *partition {

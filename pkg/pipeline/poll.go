@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -27,7 +28,10 @@ func (w *Worker) poll(ctx context.Context) kgo.Fetches {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	started := time.Now()
-	fetches := w.session.kafka.PollRecords(ctx, w.o.MaxPollRecords)
+	client := w.session.client()
+	limit := pollLimit(w.o.MaxPollRecords, w.o.MaxPollBytes, client.BufferedFetchRecords(), client.BufferedFetchBytes())
+	fetches := w.session.kafka.PollRecords(ctx, limit)
+	w.budget.polled(client.BufferedFetchBytes())
 	if fetches.NumRecords() > 0 {
 		w.o.Metrics.Took(w.o.Lane.Name, StagePoll, time.Since(started))
 	}
@@ -47,30 +51,46 @@ func (w *Worker) take(ctx context.Context, fetches kgo.Fetches) error {
 	return nil
 }
 
-// takeErrors sorts what a poll complains of: what is the partition's own
-// sends it back to step 1, which finds out what the log still has.
+// takeErrors sorts what a poll complains of.
 func (w *Worker) takeErrors(ctx context.Context, fetches kgo.Fetches) error {
 	for _, e := range fetches.Errors() {
-		var lost *kgo.ErrDataLoss
 		switch p := w.partition(e.Partition); {
-		case errors.Is(e.Err, context.DeadlineExceeded), errors.Is(e.Err, context.Canceled):
+		case errors.Is(e.Err, context.DeadlineExceeded), errors.Is(e.Err, context.Canceled), errors.Is(e.Err, errFetchBudget):
+			// Nothing came in time, or enough.
 		case errors.Is(e.Err, kgo.ErrClientClosed):
 			return sessionLost(e.Err)
 		case p == nil || e.Topic != w.o.Topic():
 			w.setTrouble("fetch: " + e.Err.Error())
-		case errors.As(e.Err, &lost) && p.stage == stageOwned:
-			if err := w.halt(ctx, p, haltLogTruncated, e.Err.Error()); err != nil {
+		default:
+			if err := w.takePartitionError(ctx, p, e.Err); err != nil {
 				return err
 			}
-		case errors.Is(e.Err, kerr.OffsetOutOfRange), errors.Is(e.Err, kerr.UnknownTopicID), errors.Is(e.Err, kerr.UnknownTopicOrPartition):
-			if p.stage == stageOwned {
-				p.reassign()
-			}
-			w.postpone(ctx, p, e.Err)
-		default:
-			// Retried by the client; told, so that a lasting one shows.
-			w.setTrouble("fetch: " + e.Err.Error())
 		}
+	}
+	return nil
+}
+
+// takePartitionError halts a partition whose log can't be read on, and sends one
+// back to step 1 that the broker doesn't have as expected: step 1 finds out
+// what the log still has.
+func (w *Worker) takePartitionError(ctx context.Context, p *partition, err error) error {
+	var lost *kgo.ErrDataLoss
+	var tooLarge *kgo.ErrDecompressTooLarge
+	owned := p.stage == stageOwned
+	switch {
+	case errors.As(err, &lost) && owned:
+		return w.halt(ctx, p, haltLogTruncated, err.Error())
+	case errors.As(err, &tooLarge) && owned:
+		return w.halt(ctx, p, haltBatchTooLarge, fmt.Sprintf(
+			"the broker's batch of offsets %d to %d is more than %d bytes once it is decompressed", tooLarge.Offset, tooLarge.NextOffset-1, w.o.MaxDecompressBytes))
+	case errors.Is(err, kerr.OffsetOutOfRange), errors.Is(err, kerr.UnknownTopicID), errors.Is(err, kerr.UnknownTopicOrPartition):
+		if owned {
+			p.reassign()
+		}
+		w.postpone(ctx, p, err)
+	default:
+		// Retried by the client; told, so that a lasting one shows.
+		w.setTrouble("fetch: " + err.Error())
 	}
 	return nil
 }
@@ -80,7 +100,7 @@ func (w *Worker) takeErrors(ctx context.Context, fetches kgo.Fetches) error {
 // only if the broker tells somebody outside the group the same.
 func (w *Worker) takeRecords(ctx context.Context, topicID settle.TopicID, f kgo.FetchPartition) {
 	p := w.partition(f.Partition)
-	if p == nil || p.stage != stageOwned || p.batch != nil {
+	if p == nil || p.stage != stageOwned || (p.batch != nil && !p.batch.refused) {
 		return // withheld by the client; it comes again from the offset that step 1 sets
 	}
 	if topicID != p.topicID {
@@ -102,6 +122,12 @@ func (w *Worker) takeRecords(ctx context.Context, topicID settle.TopicID, f kgo.
 		w.session.seek(w.o.Topic(), p.id, p.expected, -1)
 		return
 	}
-	p.batch = newBatch(topicID, p.expected, records)
-	p.expected = p.batch.next
+	taken := newBatch(topicID, p.expected, records)
+	p.expected = taken.next
+	if p.batch == nil {
+		p.batch = taken
+		return
+	}
+	p.batch.extend(taken)
+	p.retry.reset()
 }

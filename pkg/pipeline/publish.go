@@ -25,12 +25,11 @@ func (w *Worker) publish(ctx context.Context) error {
 		if p.stage != stageOwned || p.batch == nil || !p.batch.committed {
 			continue
 		}
-		records, err := w.outcomesOf(p, p.batch)
-		if err != nil {
-			return fmt.Errorf("outcomes of %s[%d]: %w", w.o.Topic(), p.id, err)
+		if err := w.makeOutcomes(p); err != nil {
+			return err
 		}
 		ready = append(ready, p)
-		outcomes = append(outcomes, records...)
+		outcomes = append(outcomes, p.batch.outcomes...)
 		offsets = append(offsets, commitOffset{partition: p.id, offset: p.batch.next, epoch: p.batch.leaderEpoch})
 	}
 	if len(ready) == 0 {
@@ -58,6 +57,16 @@ func (w *Worker) publish(ctx context.Context) error {
 	w.o.Metrics.Took(w.o.Lane.Name, StageKafka, time.Since(started))
 	for _, p := range ready {
 		w.published(p)
+	}
+	return nil
+}
+
+// makeOutcomes makes a committed batch's outcomes, if they aren't made yet.
+func (w *Worker) makeOutcomes(p *partition) (err error) {
+	if p.batch.outcomes == nil {
+		if p.batch.outcomes, err = w.outcomesOf(p, p.batch); err != nil {
+			return fmt.Errorf("outcomes of %s[%d]: %w", w.o.Topic(), p.id, err)
+		}
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ type callbacks struct {
 	lost     func([]int32)
 }
 
-func openSession(o *Options, maxMessageBytes int32, call callbacks) (*session, error) {
+func openSession(o *Options, budget *fetchBudget, maxMessageBytes int32, call callbacks) (*session, error) {
 	s := &session{opened: make(chan struct{})}
 	topic := o.Topic()
 	opts := append([]kgo.Opt{}, o.Client...)
@@ -43,7 +43,7 @@ func openSession(o *Options, maxMessageBytes int32, call callbacks) (*session, e
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.FetchMaxBytes(o.MaxFetchBytes),
 		kgo.FetchMaxPartitionBytes(o.MaxPartitionFetchBytes),
-		kgo.MaxDecompressBatchBytes(o.MaxDecompressBytes),
+		kgo.WithDecompressor(budget),
 		kgo.FetchMaxWait(250*time.Millisecond),
 		kgo.MaxConcurrentFetches(2),
 		kgo.KeepRetryableFetchErrors(),

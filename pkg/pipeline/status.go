@@ -6,12 +6,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // lagEvery spaces the measuring of lag; lagTimeout bounds one.
 const (
 	lagEvery   = 5 * time.Second
 	lagTimeout = 3 * time.Second
+	ageTimeout = time.Second
 )
 
 // A PartitionStatus is what a worker shows of one partition.
@@ -20,9 +23,8 @@ type PartitionStatus struct {
 	Stage     string
 	Reason    string // why it stands still; empty when well
 
-	NextOffset    int64
-	Published     int64
-	LastTimestamp time.Time // of the last settled record
+	NextOffset int64
+	Published  int64
 }
 
 // setTrouble notes what keeps the whole lane from working; empty when well.
@@ -32,20 +34,26 @@ func (w *Worker) setTrouble(trouble string) {
 	w.trouble = trouble
 }
 
-// Ready tells whether the lane works, and if not, why.
+// Ready tells whether the lane works, and if not, why. A lane whose other
+// partitions go on works; why then names those that are halted.
 func (w *Worker) Ready() (ok bool, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.trouble != "" {
 		return false, w.o.Lane.Name + ": " + w.trouble
 	}
-	var waiting []string
+	var waiting, halted []string
 	for _, p := range w.shown {
-		if p.Stage != string(stageHalted) && p.Reason != "" {
-			waiting = append(waiting, fmt.Sprintf("%s[%d]: %s", w.o.Topic(), p.Partition, p.Reason))
+		line := fmt.Sprintf("%s[%d]: %s", w.o.Topic(), p.Partition, p.Reason)
+		switch {
+		case p.Stage == string(stageHalted):
+			halted = append(halted, line)
+		case p.Reason != "":
+			waiting = append(waiting, line)
 		}
 	}
-	return len(waiting) == 0, strings.Join(waiting, "; ")
+	ok = len(waiting) == 0 && (len(halted) == 0 || len(halted) < len(w.shown))
+	return ok, strings.Join(append(waiting, halted...), "; ")
 }
 
 // Status returns what the worker holds, as of its last round.
@@ -65,7 +73,7 @@ func (w *Worker) observe() {
 		counts[p.stage]++
 		shown[i] = PartitionStatus{
 			Partition: p.id, Stage: string(p.stage), Reason: p.reason,
-			NextOffset: p.next, Published: p.published, LastTimestamp: p.lastTimestamp,
+			NextOffset: p.next, Published: p.published,
 		}
 	}
 	for s, n := range counts {
@@ -113,16 +121,46 @@ func (w *Worker) measureLag(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	behind := map[int32]kgo.Offset{}
+	lag := map[int32]int64{}
 	for _, p := range w.Status() {
 		end, ok := ends.Lookup(w.o.Topic(), p.Partition)
 		if !ok || end.Err != nil || p.Stage == string(stageAssigned) {
 			continue
 		}
-		records, age := max(0, end.Offset-p.NextOffset), time.Duration(0)
-		if records > 0 && !p.LastTimestamp.IsZero() {
-			age = time.Since(p.LastTimestamp)
+		lag[p.Partition] = max(0, end.Offset-p.NextOffset)
+		if lag[p.Partition] > 0 {
+			behind[p.Partition] = kgo.NewOffset().At(p.NextOffset)
 		}
-		w.o.Metrics.Lag(w.o.Lane.Name, p.Partition, records, age)
+	}
+	ages := w.measureAges(ctx, behind)
+	for id, records := range lag {
+		w.o.Metrics.Lag(w.o.Lane.Name, id, records, ages[id])
 	}
 	return nil
+}
+
+// measureAges looks at the oldest record not yet settled of each partition that
+// is behind. Where the log has none any more, there is no age to tell.
+func (w *Worker) measureAges(ctx context.Context, behind map[int32]kgo.Offset) map[int32]time.Duration {
+	ages := make(map[int32]time.Duration, len(behind))
+	if len(behind) == 0 {
+		return ages
+	}
+	// A few bytes a partition are enough: the broker sends one batch at least.
+	reader, err := w.openReader(map[string]map[int32]kgo.Offset{w.o.Topic(): behind}, kgo.FetchMaxPartitionBytes(1))
+	if err != nil {
+		return ages
+	}
+	defer reader.Close()
+	ctx, cancel := context.WithTimeout(ctx, ageTimeout)
+	defer cancel()
+	for len(ages) < len(behind) && ctx.Err() == nil {
+		reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
+			if _, known := ages[r.Partition]; !known {
+				ages[r.Partition] = max(0, time.Since(r.Timestamp))
+			}
+		})
+	}
+	return ages
 }

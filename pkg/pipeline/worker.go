@@ -25,6 +25,7 @@ type Worker struct {
 	admin    *kadm.Client // for what the group's session can't tell
 	side     *kgo.Client  // the connection behind admin
 	schemas  *schemaFinder
+	budget   *fetchBudget // of what is fetched between two polls
 	session  *session
 	outcomes outcomeEncoder
 
@@ -46,12 +47,17 @@ func New(o Options) (*Worker, error) {
 		return nil, err
 	}
 	o.Logger = o.Logger.With("lane", o.Lane.Name)
-	side, err := kgo.NewClient(append([]kgo.Opt{kgo.RequestRetries(2)}, o.Client...)...)
+	side, err := kgo.NewClient(append([]kgo.Opt{kgo.RequestRetries(2), kgo.MaxDecompressBatchBytes(o.MaxDecompressBytes)}, o.Client...)...)
 	if err != nil {
 		return nil, fmt.Errorf("kafka client for %s: %w", o.Lane.Name, err)
 	}
+	budget, err := newFetchBudget(side, o.MaxFetchedBytes)
+	if err != nil {
+		side.Close()
+		return nil, err
+	}
 	w := &Worker{
-		o: o, side: side, admin: kadm.NewClient(side), partitions: map[int32]*partition{},
+		o: o, side: side, budget: budget, admin: kadm.NewClient(side), partitions: map[int32]*partition{},
 		schemas: newSchemaFinder(o.Decoders, o.UnknownSchemaWait),
 		trouble: "starting",
 	}
@@ -124,7 +130,7 @@ func (w *Worker) open(ctx context.Context) error {
 		var wrong *TopicError
 		switch {
 		case err == nil:
-			w.session, err = openSession(&w.o, int32(w.outcomes.maxMessageBytes), callbacks{w.assigned, w.revoked, w.lost})
+			w.session, err = openSession(&w.o, w.budget, int32(w.outcomes.maxMessageBytes), callbacks{w.assigned, w.revoked, w.lost})
 			return err
 		case errors.As(err, &wrong):
 			return err
@@ -294,7 +300,7 @@ func (w *Worker) dropAll() {
 func (w *Worker) pauseAndResume() {
 	var pause, resume []int32
 	for _, p := range w.held() {
-		ready := p.stage == stageOwned && p.batch == nil
+		ready := p.stage == stageOwned && (p.batch == nil || p.batch.refused && len(p.batch.entries) < w.o.MaxPollRecords)
 		switch {
 		case ready && p.paused:
 			resume = append(resume, p.id)

@@ -22,11 +22,13 @@ func BenchmarkDelivery(b *testing.B) {
 		benchmarkDelivery(b, Delivery{Lines: SalesLines{}, Path: path, RejectsPath: rejects, DryRun: true})
 	})
 	b.Run("sent", func(b *testing.B) {
-		kafka := devstack.TestKafka(b, kfake.SeedTopics(6, "recon.accrue"))
+		kafka := devstack.TestKafka(b, kfake.SeedTopics(6, "recon.accrue", ManifestTopic))
 		registry, err := codec.NewRegistry(codec.RegistryOptions{URL: devstack.TestRegistry(b).URL()})
 		require.NoError(b, err)
 		defer registry.Close()
 		_, _, err = registry.Register(b.Context(), "recon.accrue-value", schemas.SalesEnvelope)
+		require.NoError(b, err)
+		_, _, err = registry.Register(b.Context(), ManifestTopic+"-value", schemas.Manifest)
 		require.NoError(b, err)
 		options := Options{Client: []kgo.Opt{kgo.SeedBrokers(kafka.Brokers()...)}, Registry: registry}
 		benchmarkDelivery(b, Delivery{Lines: SalesLines{}, Path: path, RejectsPath: rejects, Options: options})

@@ -145,7 +145,11 @@ func (d Delivery) checkAndSend(ctx context.Context, file *File, rejects *Rejects
 		return err
 	}
 	defer producer.Close()
-	return d.send(ctx, producer, file, rejects, report)
+	manifests, err := newManifestWriter(ctx, &d.Options, producer.sender)
+	if err != nil {
+		return err
+	}
+	return d.send(ctx, producer, manifests, file, rejects, report)
 }
 
 // check goes over the lines and sends none.
@@ -155,9 +159,9 @@ func (d Delivery) check(ctx context.Context, file *File, rejects *Rejects, repor
 	return err
 }
 
-// send goes over the lines and sends the good ones. Where ctx ends it sends no
-// more, and waits a little for those under way.
-func (d Delivery) send(ctx context.Context, producer *enqueuer, file *File, rejects *Rejects, report *Report) error {
+// send goes over the lines, sends the good ones, and the manifest last. Where ctx
+// ends it sends no more, and waits a little for those under way.
+func (d Delivery) send(ctx context.Context, producer *enqueuer, manifests *manifestWriter, file *File, rejects *Rejects, report *Report) error {
 	underWay, cancel := withGrace(ctx, flushTimeout)
 	defer cancel()
 	tally, err := d.pass(file, rejects, func(envelope settle.Envelope) error {
@@ -174,7 +178,8 @@ func (d Delivery) send(ctx context.Context, producer *enqueuer, file *File, reje
 	case err == nil && report.Sent != report.Lines-report.Rejected:
 		err = fmt.Errorf("%d lines are acknowledged of %d sent", report.Sent, report.Lines-report.Rejected)
 	}
-	if err != nil {
+	content := file.DefaultRunID(d.Lines.stream().Name())
+	if err := d.conclude(underWay, producer, manifests, content, report, err); err != nil {
 		return &DeliveryError{Path: d.Path, Acknowledged: receipt.Acknowledged, Err: err}
 	}
 	return nil

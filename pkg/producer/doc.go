@@ -18,6 +18,9 @@
 //   - one that can't be a record: what SalesBuilder.Build or
 //     TradesBuilder.Build says.
 //
+// A delivery ends with a Manifest on ManifestTopic, which says what was sent to
+// each partition and what its quantities add up to.
+//
 // Records are acknowledged by all in-sync replicas, sent idempotently and
 // compressed. Their key is the reconciliation key in 64 hexadecimal characters,
 // which Kafka's default partitioner of every language puts on the same

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tieout/tieout/pkg/codec"
+	"github.com/tieout/tieout/pkg/money"
 	"github.com/tieout/tieout/pkg/settle"
 )
 
@@ -13,6 +14,7 @@ import (
 type enqueuer struct {
 	*sender
 	encoder *codec.Encoder
+	sum     money.Sum // of the quantities of what was enqueued
 }
 
 // newEnqueuer makes one whose topic is there and whose schema is registered. The
@@ -65,6 +67,9 @@ func newEncoder(ctx context.Context, o *Options, stream settle.Stream) (*codec.E
 func (e *enqueuer) enqueue(ctx context.Context, envelope settle.Envelope) error {
 	value, err := e.encoder.Append(make([]byte, 0, usualValueBytes), envelope)
 	if err != nil {
+		return err
+	}
+	if err := e.measure(envelope); err != nil {
 		return err
 	}
 	key, correlationID := envelope.Stated()

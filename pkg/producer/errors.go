@@ -10,7 +10,8 @@ import (
 var (
 	// ErrEmptyFile: there isn't even a header.
 	ErrEmptyFile = errors.New("the file is empty: want a header and lines")
-	// ErrNotRegular: a folder, a pipe or a terminal; a file is read twice.
+	// ErrNotRegular: a folder, a pipe or a device. What is read is read twice, and what
+	// is written takes the place of what was there.
 	ErrNotRegular = errors.New("not a regular file")
 	// ErrDamagedGzip: it begins as gzip and doesn't go on as such.
 	ErrDamagedGzip = errors.New("the gzip file is damaged")
@@ -18,7 +19,10 @@ var (
 	// of the last one.
 	ErrFileChanged = errors.New("the file changed while it was read")
 	// ErrNotRejects: a rejects file would take the place of another file.
-	ErrNotRejects = errors.New("the refused lines would replace this file, which isn't one of refused lines")
+	ErrNotRejects = errors.New("another file is there, which isn't one of refused lines")
+	// ErrLink: a rejects file would take the place of a link, and not of the
+	// file that it leads to.
+	ErrLink = errors.New("a symbolic link: name the file itself")
 	// ErrNoVendors: a file of vendors without a vendor would refuse every line.
 	ErrNoVendors = errors.New("it names no vendor")
 )
@@ -60,6 +64,12 @@ type SchemaMissingError struct{ Subject string }
 func (e *SchemaMissingError) Error() string {
 	return fmt.Sprintf("the registry has no schema for subject %s, or another one: run `tieout setup`", e.Subject)
 }
+
+// A ManifestError says why a record isn't a manifest.
+type ManifestError struct{ Err error }
+
+func (e *ManifestError) Error() string { return "not a manifest: " + e.Err.Error() }
+func (e *ManifestError) Unwrap() error { return e.Err }
 
 // ErrInterrupted ends a delivery whose context ended.
 var ErrInterrupted = errors.New("interrupted")

@@ -29,7 +29,7 @@ type installation struct {
 func startInstallation(t *testing.T) *installation {
 	t.Helper()
 	i := &installation{
-		kafka: devstack.TestKafka(t, kfake.SeedTopics(6, testTopics()...)),
+		kafka: devstack.TestKafka(t, kfake.SeedTopics(6, append(testTopics(), ManifestTopic)...)),
 	}
 	i.registry = testRegistry(t, devstack.TestRegistry(t).URL())
 	for _, topic := range []string{"recon.validate", "recon.accrue"} {
@@ -38,6 +38,8 @@ func startInstallation(t *testing.T) *installation {
 		require.NoError(t, err)
 	}
 	_, _, err := i.registry.Register(t.Context(), "etrm.trades-value", schemas.TradeRecord)
+	require.NoError(t, err)
+	_, _, err = i.registry.Register(t.Context(), ManifestTopic+"-value", schemas.Manifest)
 	require.NoError(t, err)
 	return i
 }

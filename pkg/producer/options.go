@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -94,17 +97,18 @@ func (o *Options) subject(stream string) (string, error) {
 
 // CheckRunID says why text can't name a run.
 func CheckRunID(text string) error {
-	failure := settle.CheckText("run id", text)
 	switch {
 	case text == "":
 		return errors.New("the run id is empty: a batch needs a name that stays the same when it's sent again")
-	case failure != nil:
-		return errors.New(failure.Message())
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unprintable):
+		return fmt.Errorf("the run id %q has characters that can't be printed", text)
 	case len(text) > maxRunIDBytes:
 		return fmt.Errorf("the run id is longer than %d bytes", maxRunIDBytes)
 	}
 	return nil
 }
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 func (o *Options) validateDelivery() error {
 	if o.Delivery == "" {

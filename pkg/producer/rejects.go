@@ -20,6 +20,7 @@ import (
 // Mended, it can be sent like any other file. It appears whole, or not at all.
 type Rejects struct {
 	path    string
+	file    *File // whose lines they are
 	columns []string
 	partial *os.File // takes the path's place when all lines are read
 	csv     *csv.Writer
@@ -32,16 +33,18 @@ func DefaultRejectsPath(file *File) string { return file.path + ".rejects.csv" }
 // NewRejects prepares a rejects file at path, readable by whoever can read the
 // file that it's for; columns are that file's. It begins it beside its place,
 // so that a folder that can't be written to shows before anything is sent.
-// Another file that stands at path is left alone: ErrNotRejects.
+// Only an earlier rejects file may be replaced: another file that stands at
+// path is left alone (ErrNotRejects), and so is what isn't a file (a device, a
+// pipe: ErrNotRegular) or is a link (ErrLink).
 func NewRejects(path string, file *File, columns []string) (*Rejects, error) {
 	if err := checkReplaceable(path, file); err != nil {
-		return nil, &FileError{Path: path, Err: withoutPath(err)}
+		return nil, unwritable(path, err)
 	}
 	partial, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return nil, unwritable(path, err)
 	}
-	r := &Rejects{path: path, columns: columns, partial: partial, csv: csv.NewWriter(partial)}
+	r := &Rejects{path: path, file: file, columns: columns, partial: partial, csv: csv.NewWriter(partial)}
 	if err := partial.Chmod(file.info.Mode().Perm() | ownerCanWrite); err != nil {
 		return nil, errors.Join(r.failed(err), r.Discard())
 	}
@@ -51,26 +54,41 @@ func NewRejects(path string, file *File, columns []string) (*Rejects, error) {
 const ownerCanWrite = 0o200
 
 // checkReplaceable tells whether a rejects file may take the place at path:
-// there is nothing, or an earlier one.
-func checkReplaceable(path string, file *File) (err error) {
-	there, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+// there is nothing, or an earlier one. It's looked at before it's opened, since
+// to open a pipe would wait for a writer and to open a device may do anything.
+// A link isn't followed: a rename would replace the link itself, and leave what
+// it leads to as it was.
+func checkReplaceable(path string, file *File) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() == fs.ModeSymlink:
+		return ErrLink
+	case !info.Mode().IsRegular():
+		return ErrNotRegular
+	case os.SameFile(info, file.info):
+		return ErrNotRejects
 	}
+	return checkBeginning(path)
+}
+
+// checkBeginning tells whether a file begins as a rejects file does. An empty
+// one doesn't: it's somebody else's, whatever it's for.
+func checkBeginning(path string) (err error) {
+	there, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, there.Close()) }()
-	info, err := there.Stat()
-	if err != nil {
-		return err
-	}
 	header := strings.Join(rejectsColumns(), ",") + ","
 	beginning, err := io.ReadAll(io.LimitReader(there, int64(len(header))))
 	if err != nil {
 		return err
 	}
-	if os.SameFile(info, file.info) || len(beginning) > 0 && string(beginning) != header {
+	if string(beginning) != header {
 		return ErrNotRejects
 	}
 	return nil
@@ -92,8 +110,12 @@ func (r *Rejects) Add(line Line, failure *settle.Failure) error {
 }
 
 // Commit puts the file into its place. Where no line was refused it takes away
-// the one of an earlier try.
+// the one of an earlier try. What came to stand there meanwhile is left alone,
+// as it would have been at the beginning.
 func (r *Rejects) Commit() error {
+	if err := checkReplaceable(r.path, r.file); err != nil {
+		return errors.Join(r.failed(err), r.Discard())
+	}
 	if r.count == 0 {
 		err := r.Discard()
 		if removal := os.Remove(r.path); removal != nil && !errors.Is(removal, fs.ErrNotExist) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -139,19 +140,60 @@ func TestRejects_LeaveOtherFilesAlone(t *testing.T) {
 	t.Parallel()
 	path := written(t, "claims.csv", []byte(badAndGood))
 	other := written(t, "letters.csv", []byte("Dear sir,\n"))
-	link := filepath.Join(t.TempDir(), "link.csv")
-	require.NoError(t, os.Symlink(path, link))
-	for _, taken := range []string{other, path, link} {
+	empty := written(t, "empty.csv", nil)
+	for _, taken := range []string{other, path, empty} {
 		_, _, err := refuse(t, path, taken)
 		require.ErrorIs(t, err, ErrNotRejects)
 		require.ErrorContains(t, err, taken+": ")
 	}
 	_, _, err := refuse(t, path, filepath.Join(t.TempDir(), "none", "rejects.csv"))
 	require.ErrorIs(t, err, os.ErrNotExist, "before a line is read")
+}
 
-	empty := written(t, "empty.csv", nil)
-	_, _, err = refuse(t, path, empty)
-	require.NoError(t, err, "nothing is lost with an empty one")
+// A device would be replaced or deleted, a pipe waited for.
+func TestRejects_RefuseWhatIsNoFileOfItsOwnWithoutOpeningIt(t *testing.T) {
+	t.Parallel()
+	path := written(t, "claims.csv", []byte(badAndGood))
+	_, _, err := refuse(t, path, path+".rejects.csv")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	pipe, link, dangling := filepath.Join(dir, "pipe"), filepath.Join(dir, "link"), filepath.Join(dir, "dangling")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.NoError(t, os.Symlink(path+".rejects.csv", link))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "none"), dangling))
+	for taken, want := range map[string]error{os.DevNull: ErrNotRegular, pipe: ErrNotRegular, dir: ErrNotRegular, link: ErrLink, dangling: ErrLink} {
+		before, err := os.Lstat(taken)
+		require.NoError(t, err)
+		_, _, err = refuse(t, path, taken)
+		require.ErrorIs(t, err, want)
+		require.EqualError(t, err, "write refused lines: "+taken+": "+want.Error())
+		after, err := os.Lstat(taken)
+		require.NoError(t, err)
+		require.True(t, os.SameFile(before, after) && before.Mode() == after.Mode(), taken)
+	}
+}
+
+// Between the beginning and the end of a file another program may put
+// something at the path.
+func TestRejects_LeaveAloneWhatCameToStandInTheirPlaceMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]bool{"some refused": true, "none refused": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := written(t, "claims.csv", []byte(badAndGood))
+			rejects, err := NewRejects(path+".rejects.csv", opened(t, path), []string{"a", "b"})
+			require.NoError(t, err)
+			if refused {
+				require.NoError(t, rejects.Add(Line{Number: 2}, settle.Structural(settle.ReasonNotADecimal, "a", "x")))
+			}
+			require.NoError(t, os.WriteFile(path+".rejects.csv", []byte("Dear sir,\n"), 0o600))
+			require.ErrorIs(t, rejects.Commit(), ErrNotRejects)
+			kept, err := os.ReadFile(path + ".rejects.csv")
+			require.NoError(t, err)
+			require.Equal(t, "Dear sir,\n", string(kept))
+			requireNothingElse(t, path, path+".rejects.csv")
+		})
+	}
 }
 
 func TestRejects_DiscardLeavesTheEarlierFile(t *testing.T) {

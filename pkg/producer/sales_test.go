@@ -192,13 +192,15 @@ func TestBuild_LeavesContentToTheWorker(t *testing.T) {
 func TestOptions_SayWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*Options){
-		"the run id is empty":                         func(o *Options) { o.RunID = "" },
-		"invalid_text: run id":                        func(o *Options) { o.RunID = "a\xff" },
-		"the run id is longer than 236 bytes":         func(o *Options) { o.RunID = strings.Repeat("x", 237) },
-		`the delivery "x" isn't a ULID`:               func(o *Options) { o.Delivery = "x" },
-		`there is no tier "fast": want one of fast_p`: func(o *Options) { o.Tier = "fast" },
-		"the delivery time-out is -1ns":               func(o *Options) { o.DeliveryTimeout = -1 },
-		"make the delivery's id: EOF":                 func(o *Options) { o.Entropy = strings.NewReader("") },
+		"the run id is empty": func(o *Options) { o.RunID = "" },
+		`the run id "a\xff" has characters that can't be printed`: func(o *Options) { o.RunID = "a\xff" },
+		`the run id "a\x1b[2J" has characters`:                    func(o *Options) { o.RunID = "a\x1b[2J" },
+		`the run id "a\nb" has characters`:                        func(o *Options) { o.RunID = "a\nb" },
+		"the run id is longer than 236 bytes":                     func(o *Options) { o.RunID = strings.Repeat("x", 237) },
+		`the delivery "x" isn't a ULID`:                           func(o *Options) { o.Delivery = "x" },
+		`there is no tier "fast": want one of fast_p`:             func(o *Options) { o.Tier = "fast" },
+		"the delivery time-out is -1ns":                           func(o *Options) { o.DeliveryTimeout = -1 },
+		"make the delivery's id: EOF":                             func(o *Options) { o.Entropy = strings.NewReader("") },
 	} {
 		options := Options{RunID: "run"}
 		change(&options)

@@ -37,6 +37,7 @@ const (
 type Receipt struct {
 	Acknowledged int64
 	Partitions   map[int32]int64
+	First, Last  time.Time // timestamps of the earliest and the latest record
 }
 
 // A sender puts records onto one topic, in order, for one delivery. The first
@@ -45,6 +46,7 @@ type Receipt struct {
 type sender struct {
 	client  *kgo.Client
 	topic   string
+	topicID settle.TopicID     // once it's connected
 	headers []kgo.RecordHeader // of every record: run and delivery
 
 	mu      sync.Mutex
@@ -84,22 +86,28 @@ func newSender(o *Options, topic string) (*sender, error) {
 
 // connect asks for the topic, so that a broker that is away and a topic that is
 // missing show before anything is sent.
-func (s *sender) connect(ctx context.Context) error {
+func (s *sender) connect(ctx context.Context) (err error) {
+	s.topicID, err = s.find(ctx, s.topic)
+	return err
+}
+
+// find returns the id of a topic that there is.
+func (s *sender) find(ctx context.Context, topic string) (id settle.TopicID, err error) {
 	limited, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	topics, err := kadm.NewClient(s.client).ListTopics(limited, s.topic)
+	topics, err := kadm.NewClient(s.client).ListTopics(limited, topic)
 	if err == nil {
-		err = topics[s.topic].Err
+		err = topics[topic].Err
 	}
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return id, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return s.brokerError(fmt.Errorf("no answer within %s", connectTimeout))
+		return id, s.brokerError(fmt.Errorf("no answer within %s", connectTimeout))
 	case err != nil:
-		return s.explained(err)
+		return id, s.explained(topic, err)
 	}
-	return nil
+	return settle.TopicID(topics[topic].ID), nil
 }
 
 // send hands one record to the client, and waits for room where much is under
@@ -141,8 +149,19 @@ func (s *sender) acknowledged(record *kgo.Record, err error) {
 	case err == nil:
 		s.receipt.Acknowledged++
 		s.receipt.Partitions[record.Partition]++
+		s.receipt.note(record.Timestamp)
 	case s.failure == nil:
-		s.failure = s.explained(err)
+		s.failure = s.explained(s.topic, err)
+	}
+}
+
+// note widens the time that the records span.
+func (r *Receipt) note(at time.Time) {
+	if r.First.IsZero() || at.Before(r.First) {
+		r.First = at
+	}
+	if at.After(r.Last) {
+		r.Last = at
 	}
 }
 
@@ -167,19 +186,21 @@ func (s *sender) failed() error {
 func (s *sender) Receipt() Receipt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Receipt{Acknowledged: s.receipt.Acknowledged, Partitions: maps.Clone(s.receipt.Partitions)}
+	receipt := s.receipt
+	receipt.Partitions = maps.Clone(receipt.Partitions)
+	return receipt
 }
 
 // Close drops the connections, and what is not acknowledged.
 func (s *sender) Close() { s.client.Close() }
 
-// explained says what a refusal means to whoever sends.
-func (s *sender) explained(err error) error {
+// explained says what a topic's refusal means to whoever sends.
+func (s *sender) explained(topic string, err error) error {
 	switch {
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
-		return &TopicMissingError{Topic: s.topic}
+		return &TopicMissingError{Topic: topic}
 	case errors.Is(err, kerr.MessageTooLarge):
-		return fmt.Errorf("topic %s refuses a record for its size: raise its max.message.bytes (%w)", s.topic, err)
+		return fmt.Errorf("topic %s refuses a record for its size: raise its max.message.bytes (%w)", topic, err)
 	default:
 		return s.brokerError(err)
 	}

@@ -16,6 +16,11 @@ type Envelope interface {
 	// correlation id; neither is checked.
 	Stated() (key, correlationID string)
 
+	// Quantity returns the unscaled bytes, of DecimalScale, of what the
+	// delivery's control sum adds up: the column that Table.Quantity names.
+	// nil: the stream has none.
+	Quantity() []byte
+
 	// CheckForm makes the checks of form that need nothing but the envelope, in
 	// their order, and returns the key of its identity. A producer makes them
 	// before it enqueues, a worker when the record arrives.
@@ -35,7 +40,7 @@ type Draft interface {
 	ReadFigures() (beyond, failure *Failure)
 
 	// Posting begins the posting of a record whose form is good: version,
-	// revision, currency and row.
+	// revision, quantity, currency and row.
 	Posting(key reconkey.Key) Posting
 
 	// CheckContent makes the checks of content that need no arithmetic.
@@ -69,6 +74,9 @@ func Settle(record *Record, body []byte, decoder Decoder, draft Draft) (Posting,
 	}
 	posting := draft.Posting(key)
 	posting.Key, posting.CorrelationID = key, correlationID
+	if beyond != nil {
+		posting.Quantity.Valid = false // the limit of the range may stand in its place
+	}
 	if failure := draft.CheckContent(); failure != nil {
 		return posting, failure
 	}

@@ -15,24 +15,30 @@ import (
 type note struct{ key, correlationID, text string }
 
 func (n *note) Stated() (key, correlationID string) { return n.key, n.correlationID }
+func (n *note) Quantity() []byte                    { return []byte{2} }
 func (n *note) CheckForm() (reconkey.Key, *Failure) {
 	return reconkey.Identity{reconkey.Text("text", n.text)}.Key(), nil
 }
 func (n *note) Decode(_ []byte, into any) error { *into.(*noteDraft).note = *n; return nil }
 
-type noteDraft struct{ *note }
+type noteDraft struct {
+	*note
+	beyond, content *Failure
+}
 
 func (d *noteDraft) Envelope() Envelope                      { return d }
-func (d *noteDraft) ReadFigures() (beyond, failure *Failure) { return nil, nil }
-func (d *noteDraft) Posting(reconkey.Key) Posting            { return Posting{Version: 7, Currency: "USD"} }
-func (d *noteDraft) CheckContent() *Failure                  { return nil }
+func (d *noteDraft) ReadFigures() (beyond, failure *Failure) { return d.beyond, nil }
+func (d *noteDraft) Posting(reconkey.Key) Posting {
+	return Posting{Version: 7, Quantity: money.NullDecimal{Decimal: money.MustParse("2"), Valid: true}, Currency: "USD"}
+}
+func (d *noteDraft) CheckContent() *Failure { return d.content }
 func (d *noteDraft) Amount() (money.Decimal, money.NullDecimal, *Failure) {
 	amount, failure := Product(money.MustParse("2"), money.MustParse("1.005"), money.HalfUp)
 	return amount, money.NullDecimal{}, failure
 }
 
 func settleNote(record *Record, n note) (Posting, *Failure) {
-	return Settle(record, nil, &n, &noteDraft{new(note)})
+	return Settle(record, nil, &n, &noteDraft{note: new(note)})
 }
 
 func goodNote() (*Record, note) {
@@ -49,7 +55,22 @@ func TestSettle_GoodRecordIsAPosting(t *testing.T) {
 	require.Equal(t, n.key, posting.Key.Hex())
 	require.Equal(t, Posting{
 		Key: posting.Key, Version: 7, Currency: "USD", CorrelationID: "C-1", Outcome: AutoPost, Amount: money.MustParse("2.01"),
+		Quantity: money.NullDecimal{Decimal: money.MustParse("2"), Valid: true},
 	}, posting)
+}
+
+func TestSettle_AFailureHasTheQuantityThatWasReadAndNoOther(t *testing.T) {
+	record, n := goodNote()
+	of := func(draft *noteDraft) money.NullDecimal {
+		draft.note = new(note)
+		posting, failure := Settle(record, nil, &n, draft)
+		require.NotNil(t, failure)
+		return posting.Quantity
+	}
+	require.Equal(t, "2", of(&noteDraft{content: Business(ReasonNegativeRate, "", "")}).Decimal.String())
+	require.False(t, of(&noteDraft{beyond: Business(ReasonOutOfRange, "", "")}).Valid, "the limit of the range isn't what it says")
+	record.Key = nil
+	require.False(t, of(&noteDraft{}).Valid, "form comes first")
 }
 
 func TestSettle_RecordKeyIsComparedByItsBytes(t *testing.T) {

@@ -31,6 +31,11 @@ type Posting struct {
 	Difference money.NullDecimal // claimed - amount; null where nothing is claimed
 	Currency   string
 
+	// Quantity is what the amount is for, and what its delivery's control sum
+	// adds up. Beside a failure it's null where it wasn't read, and always where
+	// the stream has none.
+	Quantity money.NullDecimal
+
 	CorrelationID string
 
 	// Row writes what is particular to the stream.

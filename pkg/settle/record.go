@@ -65,8 +65,13 @@ type Coordinates struct {
 
 // String returns the coordinates as the header tieout.source carries them:
 // topic id, partition and offset between slashes.
-func (c Coordinates) String() string {
-	return c.TopicID.String() + "/" + strconv.FormatInt(int64(c.Partition), 10) + "/" + strconv.FormatInt(c.Offset, 10)
+func (c Coordinates) String() string { return string(c.AppendTo(nil)) }
+
+// AppendTo appends what String returns.
+func (c Coordinates) AppendTo(dst []byte) []byte {
+	dst = base64.RawURLEncoding.AppendEncode(dst, c.TopicID[:])
+	dst = strconv.AppendInt(append(dst, '/'), int64(c.Partition), 10)
+	return strconv.AppendInt(append(dst, '/'), c.Offset, 10)
 }
 
 // ParseCoordinates is the inverse of Coordinates.String.

@@ -65,6 +65,10 @@ type Table struct {
 	// empty where the stream's records claim nothing.
 	Version string
 	Claimed string
+
+	// Quantity names the column that Posting.Quantity goes into; empty where the
+	// stream has none.
+	Quantity string
 }
 
 // Versioned tells whether every version of a thing is a row of its own: then the

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -36,7 +38,8 @@ type ServerOptions struct {
 	// reached from elsewhere, name the host.
 	Address string
 	Metrics http.Handler
-	// Ready tells whether the program does its work, and if not, why.
+	// Ready tells whether the program does its work, and if not, why; with a why,
+	// it does so in part.
 	Ready  func() (ok bool, why string)
 	Logger *slog.Logger
 }
@@ -50,7 +53,7 @@ type Server struct {
 
 // Serve listens and answers until Close.
 func Serve(ctx context.Context, options ServerOptions) (*Server, error) {
-	address, err := bindAddress(options.Address)
+	address, err := Address(options.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +110,14 @@ func newMux(options ServerOptions) *http.ServeMux {
 		answer(w, http.StatusOK, "ok")
 	})
 	mux.HandleFunc("GET "+PathReady, func(w http.ResponseWriter, _ *http.Request) {
-		if ok, why := options.Ready(); !ok {
+		switch ok, why := options.Ready(); {
+		case !ok:
 			answer(w, http.StatusServiceUnavailable, why)
-			return
+		case why != "":
+			answer(w, http.StatusOK, "ready, but "+why)
+		default:
+			answer(w, http.StatusOK, "ready")
 		}
-		answer(w, http.StatusOK, "ready")
 	})
 	return mux
 }
@@ -124,15 +130,19 @@ func answer(w http.ResponseWriter, status int, line string) {
 	_, _ = io.WriteString(w, line+"\n")
 }
 
-// bindAddress puts the loopback interface where no host is named: the metrics
-// tell much about a business, so they leave the machine only when asked to.
-func bindAddress(address string) (string, error) {
+// Address completes an address to HOST:PORT. It puts the loopback interface
+// where no host is named: the metrics tell much about a business, so they leave
+// the machine only when asked to.
+func Address(address string) (string, error) {
 	if !strings.Contains(address, ":") {
 		address = ":" + address
 	}
 	host, port, err := net.SplitHostPort(address)
-	if err != nil || port == "" {
+	if err != nil {
 		return "", fmt.Errorf("HTTP address %q is not HOST:PORT", address)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", fmt.Errorf("HTTP address %q is not HOST:PORT: a port is a number of at most %d", address, math.MaxUint16)
 	}
 	if host == "" {
 		host = "127.0.0.1"

@@ -68,17 +68,17 @@ func TestServer_ListensOnLoopbackUnlessAHostIsNamed(t *testing.T) {
 		"0.0.0.0:9102":   "0.0.0.0:9102",
 		"[::1]:9102":     "[::1]:9102",
 	} {
-		address, err := bindAddress(given)
+		address, err := Address(given)
 		require.NoError(t, err)
 		require.Equal(t, want, address, "given %q", given)
 	}
 }
 
 func TestServer_RefusesAnAddressThatIsNone(t *testing.T) {
-	for _, address := range []string{"", "localhost:", "::1", "http://localhost:9102", "localhost:http:x"} {
+	for _, address := range []string{"", "localhost:", "::1", "http://localhost:9102", "localhost:http:x", "nope", ":99999999", "localhost:65536", ":-1"} {
 		_, err := Serve(t.Context(), ServerOptions{Address: address})
 		require.Error(t, err, address)
-		require.NotContains(t, err.Error(), "\n")
+		require.ErrorContains(t, err, "is not HOST:PORT")
 	}
 }
 

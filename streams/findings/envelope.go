@@ -20,3 +20,6 @@ type Envelope struct {
 
 // Stated returns the envelope's own key and correlation id.
 func (e *Envelope) Stated() (key, correlationID string) { return e.ReconciliationKey, e.CorrelationID }
+
+// Quantity is none: findings have amounts, and no quantity.
+func (e *Envelope) Quantity() []byte { return nil }

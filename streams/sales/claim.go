@@ -34,6 +34,7 @@ func (c *claim) Posting(key reconkey.Key) settle.Posting {
 	return settle.Posting{
 		Version:  int64(c.envelope.AgreementVersion),
 		Revision: settle.OriginalRevision,
+		Quantity: money.NullDecimal{Decimal: c.units, Valid: true},
 		Currency: c.envelope.Payload.Currency,
 		Row:      c,
 	}

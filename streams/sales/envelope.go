@@ -29,3 +29,6 @@ type Payload struct {
 
 // Stated returns the envelope's own key and correlation id.
 func (e *Envelope) Stated() (key, correlationID string) { return e.ReconciliationKey, e.CorrelationID }
+
+// Quantity returns the units that qualify.
+func (e *Envelope) Quantity() []byte { return e.Payload.QualifyingUnits }

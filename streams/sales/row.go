@@ -27,6 +27,7 @@ func table() settle.Table {
 		Pinned:    []string{"agreement_version"},
 		Version:   "agreement_version",
 		Claimed:   "claimed_amount",
+		Quantity:  "qualifying_units",
 	}
 }
 

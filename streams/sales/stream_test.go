@@ -69,6 +69,7 @@ func TestWriteColumns_AreThoseOfTheTableInOrder(t *testing.T) {
 	table := New().Table()
 	require.NoError(t, row.Check(table))
 	require.Equal(t, "claim_period", table.Key[0], "the period comes first in the key")
+	require.NoError(t, settletest.CheckQuantity(&a.Envelope, posting, table))
 }
 
 func TestSettle_DeadLetterSaysWhatIsKnown(t *testing.T) {

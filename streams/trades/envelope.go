@@ -21,3 +21,6 @@ type Envelope struct {
 
 // Stated returns the envelope's own key and correlation id.
 func (e *Envelope) Stated() (key, correlationID string) { return e.ReconciliationKey, e.CorrelationID }
+
+// Quantity returns the volume.
+func (e *Envelope) Quantity() []byte { return e.MWh }

@@ -58,17 +58,23 @@ func openLedgerThat(t *testing.T, does settle.SameVersion) *tradeLedger {
 // commit settles records and commits them as one batch.
 func (l *tradeLedger) commit(t *testing.T, arrivals ...*arrival) []*settle.Entry {
 	t.Helper()
+	require.NoError(t, l.tryCommit(arrivals...))
+	return l.batch.Entries
+}
+
+func (l *tradeLedger) tryCommit(arrivals ...*arrival) error {
 	l.batch.Entries = nil
 	l.batch.From, l.batch.Next = l.batch.Next, l.batch.Next+int64(len(arrivals))
 	for i, a := range arrivals {
-		require.NoError(t, a.Seal())
+		if err := a.Seal(); err != nil {
+			return err
+		}
 		a.Record.Offset = l.batch.From + int64(i)
 		e := &settle.Entry{Record: a.Record, Delivery: settle.Delivery{RunID: settle.LiveRun}}
 		e.Posting, e.Failure = a.Settle()
 		l.batch.Entries = append(l.batch.Entries, e)
 	}
-	require.NoError(t, l.ledger.Commit(t.Context(), &l.batch))
-	return l.batch.Entries
+	return l.ledger.Commit(context.Background(), &l.batch)
 }
 
 // lines reads a query's rows, each as one text.

@@ -101,17 +101,24 @@ func TestRevise_TwoSourcesAtOnce(t *testing.T) {
 	other.Source = progress.Source
 	second := &tradeLedger{ledger: l.ledger, conn: l.conn, batch: other}
 	const rounds = 20
-	done := make(chan struct{})
+	var others []*arrival
+	for i := range rounds {
+		others = append(others, versionOf(t, "A", 1, fmt.Sprint(1000+i)))
+	}
+	done := make(chan error, 1)
 	go func() {
-		defer close(done)
-		for i := range rounds {
-			second.commit(t, versionOf(t, "A", 1, fmt.Sprint(1000+i)))
+		for _, other := range others {
+			if err := second.tryCommit(other); err != nil {
+				done <- err
+				return
+			}
 		}
+		done <- nil
 	}()
 	for i := range rounds {
 		l.commit(t, versionOf(t, "A", 1, fmt.Sprint(2000+i)))
 	}
-	<-done
+	require.NoError(t, <-done)
 	require.Equal(t, []string{fmt.Sprintf("%d 0 %d", 2*rounds, 2*rounds-1)},
 		l.lines(t, "SELECT concat_ws(' ', count(DISTINCT mwh), min(revision), max(revision)) FROM trade_ledger"))
 }
@@ -135,7 +142,7 @@ func TestRevise_BatchesChangeNothing(t *testing.T) {
 		for _, a := range again {
 			got = append(got, outcomesOf(single.commit(t, a))...)
 		}
-		require.Equal(rt, got, want)
+		require.Equal(rt, want, got)
 		this := fmt.Sprintf("%06d-%%", run)
 		const rows = `SELECT concat_ws(' ', trade_id, version, revision, amount, coalesce(prev_version::text, '-'), coalesce(prev_amount::text, '-'))
 			FROM trade_ledger WHERE trade_id LIKE $1 ORDER BY trade_id, version, revision`

@@ -24,6 +24,7 @@ func table() settle.Table {
 		Key:       []string{"settlement_interval", "reconciliation_key", "version", "revision"},
 		Economics: []string{"mwh", "price", "currency"},
 		Version:   "version",
+		Quantity:  "mwh",
 	}
 }
 

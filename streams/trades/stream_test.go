@@ -104,6 +104,7 @@ func TestWriteColumns_AreThoseOfTheTableInOrder(t *testing.T) {
 	}, row.Values)
 	require.NoError(t, row.Check(New().Table()))
 	require.Equal(t, "settlement_interval", New().Table().Key[0], "the period comes first in the key")
+	require.NoError(t, settletest.CheckQuantity(&a.Envelope, settled(t, a), New().Table()))
 
 	a.Envelope.MarketRun, a.Envelope.MeterID, a.Envelope.LastModified = new("RT"), new(""), new(int64(-7))
 	row = settletest.RowOf(settled(t, a))

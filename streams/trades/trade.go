@@ -31,7 +31,13 @@ func (t *trade) Posting(key reconkey.Key) settle.Posting {
 	e := &t.envelope
 	t.key = key
 	t.idempotencyKey = reconkey.TradeVersion(e.NodeID, e.SettlementInterval, e.TradeID, e.Version)
-	return settle.Posting{Version: e.Version, Revision: settle.OriginalRevision, Currency: e.Currency, Row: t}
+	return settle.Posting{
+		Version:  e.Version,
+		Revision: settle.OriginalRevision,
+		Quantity: money.NullDecimal{Decimal: t.mwh, Valid: true},
+		Currency: e.Currency,
+		Row:      t,
+	}
 }
 
 func (t *trade) CheckContent() *settle.Failure {

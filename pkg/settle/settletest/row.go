@@ -61,10 +61,29 @@ func (r *Row) Check(table settle.Table) error {
 			return fmt.Errorf("column %s is written as another type", column.Name)
 		}
 	}
-	for _, name := range slices.Concat(table.Key, table.Economics, table.Pinned, []string{table.Version, table.Claimed}) {
+	for _, name := range slices.Concat(table.Key, table.Economics, table.Pinned, []string{table.Version, table.Claimed, table.Quantity}) {
 		if !names[name] {
 			return fmt.Errorf("%s isn't a column", name)
 		}
+	}
+	return nil
+}
+
+// CheckQuantity says why what a control sum adds up isn't the same in an
+// envelope, in its posting and in the row, or nil.
+func CheckQuantity(envelope settle.Envelope, posting settle.Posting, table settle.Table) error {
+	stated, failure := settle.DecodeDecimal(table.Quantity, envelope.Quantity(), settle.DecimalScale)
+	if failure != nil {
+		return fmt.Errorf("the envelope's: %s", failure.Message())
+	}
+	column := slices.IndexFunc(table.Columns, func(c settle.Column) bool { return c.Name == table.Quantity })
+	row := RowOf(posting)
+	if column < 0 || column >= len(row.Values) {
+		return fmt.Errorf("%q isn't a column of the row", table.Quantity)
+	}
+	want, got := stated.Normalize().String(), posting.Quantity
+	if !got.Valid || !got.Decimal.Equal(stated) || row.Values[column] != want {
+		return fmt.Errorf("the envelope has %s, the posting %v, the row %s", want, got, row.Values[column])
 	}
 	return nil
 }
