@@ -37,10 +37,10 @@ func (w *Worker) confirm(ctx context.Context, partition int32, from int64, recor
 	if err != nil {
 		return false, err
 	}
-	defer probe.Close()
+	defer probe.close()
 	for len(records) > 0 {
-		fetches := probe.PollRecords(ctx, len(records))
-		if err := fetches.Err(); err != nil {
+		fetches, err := probe.poll(ctx, len(records))
+		if err != nil {
 			return false, fmt.Errorf("confirm %s[%d] from offset %d: %w", w.o.Topic(), partition, from, err)
 		}
 		for iter := fetches.RecordIter(); !iter.Done() && len(records) > 0; records = records[1:] {
@@ -52,23 +52,4 @@ func (w *Worker) confirm(ctx context.Context, partition int32, from int64, recor
 		}
 	}
 	return true, nil
-}
-
-// openReader opens a client that reads outside the group, committed records
-// only.
-func (w *Worker) openReader(from map[string]map[int32]kgo.Offset, more ...kgo.Opt) (*kgo.Client, error) {
-	opts := append([]kgo.Opt{}, w.o.Client...)
-	opts = append(opts,
-		kgo.ConsumePartitions(from),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.FetchMaxBytes(w.o.MaxFetchBytes),
-		kgo.FetchMaxPartitionBytes(w.o.MaxPartitionFetchBytes),
-		kgo.MaxDecompressBatchBytes(w.o.MaxDecompressBytes),
-		kgo.FetchMaxWait(250*time.Millisecond),
-	)
-	client, err := kgo.NewClient(append(opts, more...)...)
-	if err != nil {
-		return nil, fmt.Errorf("kafka reader: %w", err)
-	}
-	return client, nil
 }

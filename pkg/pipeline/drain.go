@@ -22,7 +22,7 @@ const drainPatience = 10 * time.Second
 // topic, whoever owns the partitions. A halted partition never gets there by
 // itself, and ends the drain with why.
 func (w *Worker) drained(ctx context.Context) (bool, error) {
-	if time.Since(w.lastDrainCheck) < drainCheckEvery {
+	if w.polled > 0 || time.Since(w.lastDrainCheck) < drainCheckEvery {
 		return false, nil
 	}
 	w.lastDrainCheck = time.Now()

@@ -167,10 +167,10 @@ func (w *Worker) readRange(ctx context.Context, starts, ends kadm.ListedOffsets,
 	if err != nil {
 		return err
 	}
-	defer reader.Close()
+	defer reader.close()
 	for open > 0 {
-		fetches := reader.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
+		fetches, err := reader.poll(ctx, w.o.MaxPollRecords)
+		if err != nil {
 			return err
 		}
 		for iter := fetches.RecordIter(); !iter.Done(); {

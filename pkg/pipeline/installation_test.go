@@ -312,7 +312,9 @@ func (in *installation) read(topics ...string) []*kgo.Record {
 	require.NoError(in.t, err)
 	starts, err := in.admin.ListStartOffsets(in.t.Context(), topics...)
 	require.NoError(in.t, err)
-	w := &Worker{o: in.options().withDefaults()}
+	w, err := New(in.options())
+	require.NoError(in.t, err)
+	defer w.Close()
 	var records []*kgo.Record
 	require.NoError(in.t, w.readRange(in.t.Context(), starts, ends, func(r *kgo.Record) bool {
 		records = append(records, r)

@@ -49,7 +49,7 @@ func (expanding) Decompress(src []byte, _ kgo.CompressionCodecType) ([]byte, err
 // Records of zeros cost nothing to send and a megabyte each to hold.
 func TestMemory_IsBoundedHoweverWellRecordsAreCompressed(t *testing.T) {
 	in := newInstallation(t)
-	const records, size = 600, 990_000
+	const records, size = 300, 990_000
 	zeros := bytes.Repeat([]byte{0}, size)
 	producer, err := kgo.NewClient(kgo.SeedBrokers(in.brokers...), kgo.ProducerBatchCompression(kgo.ZstdCompression()))
 	require.NoError(t, err)
@@ -61,8 +61,8 @@ func TestMemory_IsBoundedHoweverWellRecordsAreCompressed(t *testing.T) {
 	in.drain(func(o *Options) {
 		o.Metrics = &watchedMetrics{seen: func() { most = max(most, liveHeap()) }}
 	})
-	assert.Equal(t, "600", in.sql(`SELECT count(*)::text FROM dead_letter`))
-	assert.Less(t, most-before, int64(200<<20), "of 600 MB that the records are")
+	assert.Equal(t, "300", in.sql(`SELECT count(*)::text FROM dead_letter`))
+	assert.Less(t, most-before, int64(200<<20), "of 300 MB that the records are")
 }
 
 // liveHeap is what is still in use after a collection.

@@ -32,6 +32,7 @@ func (w *Worker) poll(ctx context.Context) kgo.Fetches {
 	limit := pollLimit(w.o.MaxPollRecords, w.o.MaxPollBytes, client.BufferedFetchRecords(), client.BufferedFetchBytes())
 	fetches := w.session.kafka.PollRecords(ctx, limit)
 	w.budget.polled(client.BufferedFetchBytes())
+	w.polled = fetches.NumRecords()
 	if fetches.NumRecords() > 0 {
 		w.o.Metrics.Took(w.o.Lane.Name, StagePoll, time.Since(started))
 	}

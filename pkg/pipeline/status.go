@@ -152,11 +152,15 @@ func (w *Worker) measureAges(ctx context.Context, behind map[int32]kgo.Offset) m
 	if err != nil {
 		return ages
 	}
-	defer reader.Close()
+	defer reader.close()
 	ctx, cancel := context.WithTimeout(ctx, ageTimeout)
 	defer cancel()
-	for len(ages) < len(behind) && ctx.Err() == nil {
-		reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
+	for len(ages) < len(behind) {
+		fetches, err := reader.poll(ctx, w.o.MaxPollRecords)
+		if err != nil {
+			break // what is known by now is told
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
 			if _, known := ages[r.Partition]; !known {
 				ages[r.Partition] = max(0, time.Since(r.Timestamp))
 			}

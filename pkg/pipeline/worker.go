@@ -37,6 +37,7 @@ type Worker struct {
 	floorsMu sync.Mutex
 	floors   *outcomeFloors // of this round of step 1
 
+	polled         int // records of the last poll
 	lastDrainCheck time.Time
 }
 
