@@ -45,7 +45,7 @@ func (w *Worker) publish(ctx context.Context) error {
 		end, err = w.askHowItEnded(ctx, offsets)
 	}
 	switch {
-	case err != nil && fencedByName(err) && !w.o.InstanceIsOwn:
+	case err != nil && !w.o.InstanceIsOwn && fencedByName(err, time.Since(started), w.o.TransactionTimeout):
 		return fmt.Errorf("%w: %s: %w", ErrFencedByName, w.o.Instance, err)
 	case err != nil:
 		return sessionLost(err)

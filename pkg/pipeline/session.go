@@ -232,8 +232,12 @@ func (s *session) close() {
 }
 
 // fencedByName tells whether the broker gave our transactional id to a younger
-// producer.
-func fencedByName(err error) bool { return errors.Is(err, kerr.ProducerFenced) }
+// producer. It may say so outright, or by having ended a transaction that had
+// not yet had its time: nobody else can.
+func fencedByName(err error, took, timeout time.Duration) bool {
+	ended := errors.Is(err, kerr.InvalidTxnState) || errors.Is(err, kerr.InvalidProducerEpoch)
+	return errors.Is(err, kerr.ProducerFenced) || ended && took < timeout/2
+}
 
 // firstError keeps the first error that promises bring, from any goroutine.
 type firstError struct {
