@@ -71,6 +71,10 @@ func copyOfThisBinary(t *testing.T) string {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, from.Close()) }()
 	path := filepath.Join(openDir(t), "devstack.test")
+	// A process that is forked while the file is open for writing keeps it so
+	// for a moment, and nothing can be executed that somebody writes to.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	require.NoError(t, err)
 	_, err = io.Copy(to, from)
