@@ -47,7 +47,8 @@ func (s *schemaFinder) find(ctx context.Context, id int) (settle.Decoder, *settl
 	}
 	now := time.Now()
 	if known, ok := s.lookup(id); ok && now.Sub(known.asked) < unknownSchemaRetry {
-		return nil, s.verdict(id, known, now), s.pending(known, now)
+		failure, err := s.judge(id, known, now)
+		return nil, failure, err
 	}
 	decoder, err := s.decoders.Resolve(ctx, id)
 	var refused *codec.RefusedSchemaError
@@ -58,25 +59,19 @@ func (s *schemaFinder) find(ctx context.Context, id int) (settle.Decoder, *settl
 	case errors.As(err, &refused):
 		return nil, settle.Structural(settle.ReasonRefusedSchema, "", "").WithDetail("%v", refused), nil
 	case errors.Is(err, codec.ErrUnknownSchema):
-		known := s.remember(id, now)
-		return nil, s.verdict(id, known, now), s.pending(known, now)
+		failure, err := s.judge(id, s.remember(id, now), now)
+		return nil, failure, err
 	default:
 		return nil, nil, err
 	}
 }
 
-func (s *schemaFinder) verdict(id int, known unknownSchema, now time.Time) *settle.Failure {
+// judge says of an unknown id that it still has time, or that its time is over.
+func (s *schemaFinder) judge(id int, known unknownSchema, now time.Time) (*settle.Failure, error) {
 	if now.Sub(known.first) < s.wait {
-		return nil
+		return nil, errSchemaPending
 	}
-	return settle.Structural(settle.ReasonUnknownSchema, "", "").WithDetail("the registry has no schema id %d", id)
-}
-
-func (s *schemaFinder) pending(known unknownSchema, now time.Time) error {
-	if now.Sub(known.first) < s.wait {
-		return errSchemaPending
-	}
-	return nil
+	return settle.Structural(settle.ReasonUnknownSchema, "", "").WithDetail("the registry has no schema id %d", id), nil
 }
 
 func (s *schemaFinder) lookup(id int) (unknownSchema, bool) {

@@ -141,9 +141,6 @@ func (r *Rejects) Discard() error {
 	return nil
 }
 
-// Path is where the file is, once it's committed.
-func (r *Rejects) Path() string { return r.path }
-
 func unwritable(path string, err error) error {
 	return fmt.Errorf("write refused lines: %w", &FileError{Path: path, Err: withoutPath(err)})
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	otelprom "go.opentelemetry.io/otel/exporters/prometheus"
-	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -109,9 +108,6 @@ func (t *Telemetry) setUpTraces(ctx context.Context, env environment, origin *re
 	t.shutdown = append(t.shutdown, tracers.Shutdown)
 	return nil
 }
-
-// Meter returns a meter for instruments beside Instruments.
-func (t *Telemetry) Meter() metric.Meter { return t.meters.Meter(scope) }
 
 // Tracer returns tieout's tracer; it does nothing where no exporter is set up.
 func (t *Telemetry) Tracer() trace.Tracer { return t.tracers.Tracer(scope) }
